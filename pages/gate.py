@@ -25,7 +25,7 @@ def main() -> None:
     try:
         if not groups_ready(ws):
             return
-        with st.spinner(wait_text("Making the release and looking at what would leave…"), show_time=True):
+        with st.spinner(wait_text("Making the release and checking it…"), show_time=True):
             ws.flow.compute("judgement", "after", "utility", "held_out")
     except AnonymizerError as error:
         st.title("Ready", anchor=False)

@@ -34,14 +34,14 @@ ROLE_LABELS = {role: f"{ROLE_LETTERS[role]} · {name}" for role, name in ROLE_NA
 """Labels of a grid's cells: none has the name of another role within it, so who types a name gets that role."""
 ROLE_BADGES = {role: f":{ROLE_COLOURS[role]}-badge[{label}]" for role, label in ROLE_LABELS.items()}
 ROLE_MEANINGS = {
-    Role.PERSON: "tells whose a row is; persons are counted by it, and it never leaves",
-    Role.IDENTIFYING: "names a person by itself; it never leaves",
+    Role.PERSON: "tells whose a row is; persons are counted by it, and it is never released",
+    Role.IDENTIFYING: "names a person by itself; it is never released",
     Role.QUASI_IDENTIFYING: "an attacker could know it; it is made coarser",
-    Role.SENSITIVE: "what must not be learnt about a person; it is kept",
-    Role.INSENSITIVE: "harmless and not known to attackers; it is kept",
-    Role.WEIGHT: "of how many people of the population a row stands for; it never leaves",
-    Role.HOUSEHOLD: "equal values live together and share their risk; it never leaves",
-    Role.STRATUM: "equal values were drawn at one rate; it never leaves",
+    Role.SENSITIVE: "what must stay secret about a person; it is released unchanged",
+    Role.INSENSITIVE: "harmless, and attackers do not know it; it is released unchanged",
+    Role.WEIGHT: "of how many people of the population a row stands for; it is never released",
+    Role.HOUSEHOLD: "equal values live together and share their risk; it is never released",
+    Role.STRATUM: "equal values were drawn at one rate; it is never released",
 }
 KIND_LABELS = {Kind.NUMERIC: "number", Kind.CATEGORICAL: "category", Kind.DATE: "date"}
 

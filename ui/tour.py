@@ -18,9 +18,9 @@ CARDS = {
         "Look at a few rows. Then say what each column is.",
     ),
     "roles": (
-        "Copse suggests who could know what. Yellow columns an attacker may know, violet ones nobody may learn, red "
-        "ones name a person and never leave.",
-        "Give a column another role by a click on it. At the foot of the page stands who is unique as the table is.",
+        "Copse suggests who could know what. Q: somebody could know it. S: it must stay secret. I: it names a person, "
+        "and is never released.",
+        "Select columns to give them another role. Below stands how many rows are unique now.",
     ),
     "tree": (
         "People who look alike are in one group. The larger the smallest group, **k**, the safer, and the more detail "
@@ -33,8 +33,8 @@ CARDS = {
         "Each risk has a repair beside it, with its price. Or give a reason.",
     ),
     "release": (
-        "Every promise was checked from the released cells, by code that did not make them. Rows before and after "
-        "stand side by side.",
+        "Every promise was checked from the released cells, by code that did not make them. See one row before and "
+        "after.",
         "Download the table and its report. Your own table is next: *Open another table*, on the Data page.",
     ),
 }

@@ -39,7 +39,7 @@ WORDS: dict[tuple[Role, str], tuple[str, str]] = {
     (Role.SENSITIVE, "registers"): ("On record with the police or a court", "Stops, charges and sentences."),
     (Role.SENSITIVE, "outcome"): ("The outcome under study", "What happened to a person."),
     (Role.SENSITIVE, ""): ("Measured, or told in confidence", "Findings, results and private facts."),
-    (Role.INSENSITIVE, ""): ("Same in every row", "These tell of the table, not of people."),
+    (Role.INSENSITIVE, ""): ("Not about a person", "The same in every row, or about the sample."),
 }  # fmt: skip
 """Title and text of the group of a suggested role and a circle; "" for any other circle."""
 

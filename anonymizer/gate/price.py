@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anonymizer.errors import AnonymizerError
+from anonymizer.errors import AnonymizerError, CancelledError, Progress, no_progress
 from anonymizer.gate.finding import ABOUT_SEVERAL, Finding, Gate, Repair, Several, Severity, kind_of, together
 
 if TYPE_CHECKING:
@@ -40,13 +40,17 @@ def repaired(flow: "Flow", repair: Repair) -> "Flow":
     return flow.but(schema=schema, **{name: settings[name] for name, _ in repair.settings})
 
 
-def price_of(flow: "Flow", several: Several, repair: Repair) -> Price:
+def price_of(flow: "Flow", several: Several, repair: Repair, progress: Progress = no_progress) -> Price:
     """Return the price of a repair of some findings, on the release that would be made: the same figures that taking it
-    gives."""
+    gives. ``progress``: called while it is worked out; what it raises ends the work."""
     lost, figure = flow.utility.gcp, several.figure
     try:
-        after = repaired(flow, repair)
-        after.compute("judgement", "utility")
+        after = repaired(flow, repair).watch(progress)
+        for stage in ("release", "verification", "guidance", "judgement", "utility"):
+            after.compute(stage)
+            progress(0.0, repair.words)
+    except CancelledError:
+        raise
     except AnonymizerError as error:
         return Price(figure, figure, lost, lost, problem=str(error))
     cards = [Counter(kind_of(one.first) for one in together(gate.open)) for gate in (flow.gate, after.gate)]

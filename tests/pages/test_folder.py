@@ -186,7 +186,7 @@ def test_the_release_page__says_what_is_written_and_where(places: tuple[Path, Pa
     assert folder.stat().st_mode == (places[1] / "as the operator has it").stat().st_mode
     whole = Workspace(reading=sample_reading("people", people(N, 3)), schema=ws.schema)
     app = open_page(whole, "release")
-    assert app.title[0].value.endswith("to hand over")
+    assert app.title[0].value == ("Not ready to hand over" if whole.flow.gate.open else "Ready to hand over")
     assert "never written to disk" in texts(app)
 
 

@@ -30,6 +30,7 @@ from tests.pages.test_data import SHELL, session_of, texts
 from tests.waiting import PATIENCE
 from ui.controls import share
 from ui.release.downloads import file_stem, report_text
+from ui.release.view import before_and_after
 from ui.workspace import Workspace, sample_reading
 
 CUSTOMERS = SAMPLES["customers"].load()
@@ -172,6 +173,14 @@ def test_one_row__stands_before_and_after(hospital: Workspace) -> None:
         next(button for button in app.button if button.label == "Another row").click()
         app.run()
     assert len(originals) > 1
+
+
+def test_one_row__a_missing_value_that_is_released_as_missing_did_not_change() -> None:
+    table = CUSTOMERS.astype({QUASI[0]: object})
+    table.loc[:, QUASI[0]] = None
+    cells = before_and_after(session(table=table, schema=Schema.of(table, quasi_identifying=QUASI)), 0)
+    row = cells.set_index("column").loc[QUASI[0]]
+    assert (row.original, row.released) == ("missing", "missing")
 
 
 @pytest.mark.parametrize("grouping", ["median-mondrian", "infogain-mondrian", "error-risk"])

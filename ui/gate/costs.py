@@ -45,10 +45,9 @@ def prices(ws: Workspace, gate: Gate) -> Prices:
 
     def work(job: Job) -> None:
         for number, (several, repair) in enumerate(repairs):
-            if job.cancelled():
-                return
-            job.say(number / len(repairs), f"Price of “{repair.words}”")
-            job.parts.append(((several.keys, repair.words), price_of(flow, several, repair)))
+            at, words = number / len(repairs), f"Price of “{repair.words}”"
+            price = price_of(flow, several, repair, lambda *_, at=at, words=words: job.go_on(at, words))
+            job.parts.append(((several.keys, repair.words), price))
 
     key = (flow.needs("leaving"), tuple(several.keys for several, _ in repairs))
     answer_of_job(ws, "prices", key, label, work)

@@ -1,7 +1,7 @@
 """What is open on the page between tree and release."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from anonymizer.gate.finding import Repair, Several
 from anonymizer.gate.price import Price
@@ -24,10 +24,9 @@ class Change:
     lost: Mapping[str, float]
 
     @classmethod
-    def of(cls, several: Several, repair: Repair, place: int, price: Price | None, ws: Workspace) -> "Change | None":
-        """Return how a repair will be shown when it is made; ``None`` for one that reads the file again."""
-        if repair.missing or ws.schema is None:
-            return None
+    def of(cls, several: Several, repair: Repair, place: int, price: Price | None, ws: Workspace) -> "Change":
+        """Return how a repair will be shown when it is made."""
+        assert ws.schema is not None
         lost = ws.flow.utility.ncp_by_column if ws.ready("utility") else {}
         return cls(several, place, repair, ws.schema, ws.settings, price, lost)
 
@@ -46,10 +45,12 @@ class Change:
 
 @dataclass
 class GateState:
-    """``writing``: the key of the finding for which a reason is written; "" for none. ``changes``: repairs made."""
+    """``writing``: the key of the finding for which a reason is written; "" for none. ``changes``: repairs made;
+    ``offers``: repairs on the page, by the key of their button: a button alone would outlive the table."""
 
     writing: str = ""
     changes: tuple[Change, ...] = ()
+    offers: dict[str, Change] = field(default_factory=dict)
 
     def first(self, schema: Schema, settings: Settings) -> Change | None:
         """Return the first repair, where nothing else was changed since; ``None`` where something was."""

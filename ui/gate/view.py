@@ -47,8 +47,8 @@ Prices = Mapping[tuple[tuple[str, ...], str], Price]
 
 
 def headline(gate: Gate, where: str = WHERE, *, so_far: bool = False) -> None:
-    """Draw whether the release may leave, or could so far: the first thing on the page. ``where``: that was looked
-    for."""
+    """Draw whether the table is ready to be released, or is so far: the first thing on the page. ``where`` that was
+    looked for."""
     st.title(plain(gate.verdict) + (", so far" if so_far else ""), anchor=False, help=plain(where))
     looks = sum(not several.reason for several in together(gate.of(Severity.LOOK)))
     text = ["Repair it or give a reason." if gate.risks == 1 else "Repair them or give reasons."] * bool(gate.open)
@@ -109,6 +109,7 @@ def card(ws: Workspace, finding: Several, number: int, page: str, prices: Prices
 def repaired_card(ws: Workspace, change: Change, number: int, page: str) -> None:
     """Draw what was repaired, where it stood: its figure before and after, and the way back."""
     now = figure_left(ws.flow.judgement, change.several)
+    ws.state(GateState).offers[f"undo {number}"] = change
     with (
         st.container(border=True, key=f"finding-fine-{number}"),
         st.container(horizontal=True, vertical_alignment="center", gap="medium", key=f"row-{number}"),
@@ -121,7 +122,7 @@ def repaired_card(ws: Workspace, change: Change, number: int, page: str) -> None
         with st.container(width=WAYS, gap="small", key=f"ways-{number}"):
             if change.price is not None:
                 st.markdown(cost_text(change.price))
-            st.button("Undo", key=f"undo {number}", type="tertiary", on_click=take_back, args=(ws, change, page))
+            st.button("Undo", key=f"undo {number}", type="tertiary", on_click=take_back, args=(ws, number, page))
 
 
 def ways(ws: Workspace, finding: Several, number: int, page: str, prices: Prices) -> None:
@@ -142,12 +143,9 @@ def ways(ws: Workspace, finding: Several, number: int, page: str, prices: Prices
         for place, repair in enumerate(finding.repairs):
             if repair.missing and (ws.source is None or ws.asks_password):
                 continue  # nothing that could be read again
-            price = prices.get((finding.keys, repair.words))
-            st.button(
-                plain(repair.words), key=f"repair {number} {place}", on_click=apply_repair,
-                args=(ws, repair, page, Change.of(finding, repair, number, price, ws)),
-                help=plain(effect(repair)),
-            )  # fmt: skip
+            key, price = f"repair {number} {place}", prices.get((finding.keys, repair.words))
+            ws.state(GateState).offers[key] = Change.of(finding, repair, number, price, ws)
+            st.button(plain(repair.words), key=key, on_click=make, args=(ws, key, page), help=plain(effect(repair)))
             if price is not None:
                 st.markdown(f"{effect_text(price)} {cost_text(price)}", help=plain(price.problem) or None)
         st.button("Release it, with a reason", key=f"write {number}", type="tertiary", on_click=write)
@@ -193,9 +191,17 @@ def effect(repair: Repair) -> str:
     return "; ".join(parts)
 
 
-def apply_repair(ws: Workspace, repair: Repair, page: str, change: Change | None = None) -> None:
-    """Make a repair: the roles, the settings, which the widgets of ``page`` show, or how the file is read. ``change``:
-    as it is shown from then on."""
+def make(ws: Workspace, key: str, page: str) -> None:
+    """Make the repair of the button with this key."""
+    state = ws.state(GateState)
+    change = state.offers[key]
+    apply_repair(ws, change.repair, page)
+    if not change.repair.missing:
+        state.changes = (*state.changes, change)
+
+
+def apply_repair(ws: Workspace, repair: Repair, page: str) -> None:
+    """Apply a repair: to the roles, the settings, which the widgets of ``page`` show, or how the file is read."""
     if repair.missing and ws.reading is not None:
         options = ws.reading.options
         ws.read_again(replace(options, missing=tuple(dict.fromkeys((*options.missing, *repair.missing)))))
@@ -205,8 +211,6 @@ def apply_repair(ws: Workspace, repair: Repair, page: str, change: Change | None
     ws.set_schema(schema)
     ws.open({name: settings[name] for name, _ in repair.settings})
     show_in_widgets(page, dict(repair.settings))
-    if change is not None:
-        ws.state(GateState).changes = (*ws.state(GateState).changes, change)
 
 
 def in_effect(ws: Workspace) -> tuple[Change, ...]:
@@ -218,9 +222,10 @@ def in_effect(ws: Workspace) -> tuple[Change, ...]:
     return state.changes
 
 
-def take_back(ws: Workspace, change: Change, page: str) -> None:
-    """Take a repair back: what it changed is as it was before it."""
+def take_back(ws: Workspace, number: int, page: str) -> None:
+    """Take back the repair at this place of the page: what it changed is as it was before it."""
     state = ws.state(GateState)
+    change = state.offers[f"undo {number}"]
     state.changes = tuple(one for one in state.changes if one is not change)
     apply_repair(ws, change.repair.back(change.schema, change.settings), page)
 
@@ -248,9 +253,9 @@ def reason_field(ws: Workspace, finding: Several, number: int) -> None:
         st.caption(f":material/info: At least {FEWEST_WORDS} words.")
 
 
-def way_to_ready(ws: Workspace, label: str = "Next: Ready") -> None:
+def way_to_ready(ws: Workspace) -> None:
     """Draw the way on from where groups are chosen. It is shut as long as nothing can be released."""
-    next_step("gate", label, disabled=not ws.ready("parts" if ws.flow.has("parts") else "pruning"))
+    next_step("gate", "Next: Ready", disabled=not ws.ready("parts" if ws.flow.has("parts") else "pruning"))
 
 
 def in_the_way(ws: Workspace, gate: Gate) -> None:

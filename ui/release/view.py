@@ -15,7 +15,7 @@ from anonymizer.releasing.release import Release
 from anonymizer.reporting.report import Report
 from anonymizer.schema import Kind, Schema
 from anonymizer.values import value_text
-from ui.controls import count, plain, plural, share, without_midnight
+from ui.controls import count, plain, plural, share
 from ui.release.analyses import analyses, survey
 from ui.release.state import ReleaseState
 from ui.workspace import Workspace
@@ -65,7 +65,7 @@ def figures(ws: Workspace, report: Report) -> None:
     """Draw four figures of the release, each with what it is compared with."""
     before, after, utility = report.before, report.after, report.utility
     worst, loss = max(utility.ncp_by_column.items(), key=lambda pair: pair[1], default=("", 0.0))
-    unit = ws.flow.pruning.tree.unit
+    unit = "person" if ws.flow.schema.person is not None else "row"
     with st.container(border=True, key="figures"):
         risk, groups, detail, last = st.columns(4, gap="medium")
         risk.metric("Highest risk", share(after.highest))
@@ -93,29 +93,31 @@ def one_row(ws: Workspace, release: Release) -> None:
         if release.n_records > 1 and st.button("Another row", icon=":material/shuffle:"):
             state.people += 1
     row = int(ws.flow.staying[np.random.default_rng(state.people).integers(release.n_records)])
-    place = int(np.flatnonzero(release.order == row)[0])
-    names = [column.name for column in release.generalized]
-    original = ["" if missing else value_text(value) for value, missing in values_of(ws, names, row)]
-    released = [str(cell) for cell in ws.flow.released[names].iloc[place]]
-    cells = pd.DataFrame({"column": names, "original": original, "released": released})
-    changed = cells["original"] != cells["released"]
-    cells = cells.iloc[np.argsort(~changed, kind="stable")]
+    cells = before_and_after(ws, row)
     st.dataframe(cells, hide_index=True, key="one row", height=38 + 35 * len(cells))
-    alike = int(ws.flow.look_alikes.sizes[ws.flow.look_alikes.class_of[place]]) - 1
+    changed = int((cells["original"] != cells["released"]).sum())
+    alike = int(ws.flow.look_alikes.sizes[ws.flow.class_of[row]]) - 1
     look = "1 other row looks" if alike == 1 else f"{count(alike)} other rows look"
     left_out = ws.schema.identifying if ws.schema else ()
     st.caption(
-        f"{count(int(changed.sum()))} of {plural(len(names), 'quasi-identifier')} changed. {look} the same."
+        f"{count(changed)} of {plural(len(cells), 'quasi-identifier')} changed. {look} the same."
         + (" Left out of the file: " + ", ".join(map(plain, left_out)) + "." if left_out else "")
         + left_out_text(ws.flow.left_out, len(ws.table))
     )
 
 
-def values_of(ws: Workspace, names: list[str], row: int) -> list[tuple[object, bool]]:
-    """Return the original values of a row, and whether each is missing."""
-    assert ws.table is not None
-    values = without_midnight(ws.table[names].iloc[[row]])
-    return [(values[name].iloc[0], bool(values[name].isna().iloc[0])) for name in names]
+def before_and_after(ws: Workspace, row: int) -> pd.DataFrame:
+    """Return the quasi-identifiers of a row of the table, as they are there and as they are released, what changed
+    first."""
+    flow = ws.flow
+    place = int(np.flatnonzero(flow.release.order == row)[0])
+    names = list(flow.schema.quasi_identifying)
+    original, released = (
+        ["missing" if pd.isna(value) else value_text(value) for value in values]
+        for values in (flow.table[names].iloc[row], flow.released[names].iloc[place])
+    )
+    cells = pd.DataFrame({"column": names, "original": original, "released": released})
+    return cells.iloc[np.argsort(cells["original"] == cells["released"], kind="stable")]
 
 
 def checks(report: Report) -> None:

@@ -21,8 +21,9 @@ from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.values import number_text, value_text
+from anonymizer.values import number_text
 from ui.controls import count, plain, plural, share
+from ui.release.view import before_and_after
 from ui.session import widget_state
 from ui.tree.state import TreeState
 from ui.workspace import Workspace
@@ -153,16 +154,7 @@ def show_one_row(ws: Workspace, pruning: Pruning, node: int) -> None:
     inside = flow.staying[(leaf >= node) & (leaf < node + pruning.tree.size[node])]
     if not len(inside):
         return
-    row = int(inside[0])
-    at = int(np.flatnonzero(flow.release.order == row)[0])
-    names = list(flow.schema.quasi_identifying)
-    table = pd.DataFrame(
-        {
-            "column": names,
-            "in the table": [value_text(flow.table[name].iloc[row]) for name in names],
-            "released": [value_text(flow.released[name].iloc[at]) for name in names],
-        }
-    )
+    table = before_and_after(ws, int(inside[0]))
     st.subheader("One row, before and after", anchor=False)
     st.dataframe(table, hide_index=True, height=min(40 + 35 * len(table), 360))
 

@@ -87,7 +87,7 @@ def glance_of_groups(ws: Workspace, summary: str, bars: Callable[[dict[str, floa
             st.markdown("**What the checker found in the release that was made:**")
             checks = [check for check in result.verification.checks if check.passed is not None]
             st.markdown("\n\n".join(map(check_text, checks)))
-        way_to_ready(ws, "Release this setting")
+        way_to_ready(ws)
 
 
 def promises_of_groups(ws: Workspace) -> list[str]:

@@ -143,7 +143,7 @@ def glance(ws: Workspace) -> None:
             checks = [c for c in verification.checks if c.passed is not None or c.name == "linking posterior"]
             st.markdown("\n\n".join(map(check_text, checks)))
             homogeneity(verification, ws.flow.schema)
-            way_to_ready(ws, "Release this setting")
+            way_to_ready(ws)
 
 
 def glance_in_pieces(ws: Workspace) -> None:
