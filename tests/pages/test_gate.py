@@ -104,7 +104,7 @@ def test_prices__are_shown_before_and_repairs_can_be_undone(ws: Workspace) -> No
     flow, finding = ws.flow, together(ws.flow.gate.findings)[0]
     price = price_of(flow, finding, finding.repairs[0])
     assert effect_text(price).split("[")[1].rstrip("]").replace("\\", "") in words
-    assert f"{finding.figure} → none" in words
+    assert f"{finding.figure} → in order" in words
     schema, settings = ws.schema, ws.settings
     app = press(app, "Leave it out")
     assert "Repaired: Leave it out." in text_of(app)
@@ -127,7 +127,7 @@ def test_prices_that_take_long__are_worked_out_when_asked(ws: Workspace, monkeyp
     assert app.button(key="begin prices").label.startswith("Work out prices (about ")
     app.button(key="begin prices").click().run()
     wait_until(lambda: ws.jobs["prices"].done.is_set())
-    assert "→ none" in text_of(app.run())
+    assert "→ in order" in text_of(app.run())
 
 
 def test_names_kept_by_mistake__leave_for_a_typed_reason_only(ws: Workspace) -> None:

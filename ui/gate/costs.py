@@ -21,9 +21,9 @@ MOST_COLUMNS = 12
 STYLE = """<style>
 .copse-loss { width: 100%; border-collapse: collapse; font-size: .85rem; }
 .copse-loss :is(td, th) { border: none; padding: .1rem .3rem; font-weight: 400; text-align: left; }
-.copse-loss th { max-width: 9rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.copse-loss th { max-width: 7rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .copse-loss td:last-child { text-align: right; white-space: nowrap; }
-.copse-bar { display: flex; height: .6rem; width: 100%; min-width: 5rem; background: #8883; border-radius: .2rem; }
+.copse-bar { display: flex; height: .6rem; width: 100%; min-width: 2rem; background: #8883; border-radius: .2rem; }
 .copse-bar i { height: 100%; background: #4f9169; } .copse-bar i + i { background: #dba948; }
 </style>"""
 

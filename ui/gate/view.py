@@ -31,6 +31,7 @@ STYLE = """<style>
 [data-testid="stLayoutWrapper"]:has(> [class*="st-key-ways-"]) { margin-left: auto; }
 [class*="st-key-ways-"] p { margin: 0; }
 [class*="st-key-ways-"] { gap: .3rem; }
+[class*="st-key-ways-"] button[data-testid="stBaseButton-tertiary"] p { text-decoration: underline; }
 [class*="st-key-findings"] { gap: .75rem; }
 </style>"""
 NAMES = {Severity.STOPS: "stops", Severity.LOOK: "look", Severity.FINE: "fine"}
@@ -115,7 +116,7 @@ def repaired_card(ws: Workspace, change: Change, number: int, page: str) -> None
         st.container(horizontal=True, vertical_alignment="center", gap="medium", key=f"row-{number}"),
     ):
         with st.container(width=WIDTH, key=f"figure-{number}"):
-            st.markdown(f"{plain(change.several.figure)} → {plain(now or 'none')}")
+            st.markdown(f"{plain(change.several.figure)} → {plain(now or Severity.FINE)}")
         with st.container(key=f"words-{number}", width="stretch"):
             st.markdown(f"**Repaired: {plain(change.repair.words)}.**")
             st.caption(f"Before: {plain(change.several.sentence)}")
@@ -155,7 +156,7 @@ def effect_text(price: Price) -> str:
     """Return what a repair does to the figure of its finding, as a badge."""
     if price.problem:
         return ":red-badge[no release can be made]"
-    text = f"{plain(price.figure)} → {plain(price.left or 'none')}"
+    text = f"{plain(price.figure)} → {plain(price.left or Severity.FINE)}"
     return f":{'gray' if price.left == price.figure else 'green'}-badge[{text}]"
 
 
