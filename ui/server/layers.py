@@ -16,9 +16,11 @@ from ui.server import browsers, files, heads, log, sessions, uploads
 from ui.server.headers import Headers
 from ui.server.health import Health
 from ui.server.origins import Origins
+from ui.server.timers import Timers
 
-MIDDLEWARE = tuple(map(Middleware, (Headers, Origins, Doors, browsers.Browsers, Health)))
-"""From the outermost: what all answers say, which pages may ask, who may come in, what is whose, how the server is."""
+MIDDLEWARE = tuple(map(Middleware, (Headers, Origins, Doors, browsers.Browsers, Timers, Health)))
+"""From the outermost: what all answers say, which pages may ask, who may come in, what is whose, what a timer may ask
+for, how the server is."""
 
 heads.guard()  # before the server takes its first connection
 
