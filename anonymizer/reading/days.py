@@ -25,10 +25,16 @@ HALF_DAY = (
 )
 YEAR_FIRST = r"^[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}" + TIME + ZONE + "?$"
 YEAR_LAST = r"^[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}" + TIME + "$"
-SHORT_YEAR = r"^[0-9]{1,2}[-/. ](?:[0-9]{1,2}|\p{L}{3,10}\.?)[-/. ][0-9]{2}" + TIME + "$"
-PLAUSIBLE = r"^(?:[0-9]{4}.(?:0?[1-9]|1[0-2]).|(?:0?[1-9]|[12][0-9]|3[01]).(?:\p{L}+.*|0?[1-9]|[12][0-9]|3[01])[-/. ])"
+LETTER = r"[^\x00-@\[-`{-\x7F]"
+"""One of any writing: what is not of ASCII may be one. Patterns of all letters take long to compile."""
+SHORT_YEAR = r"^[0-9]{1,2}[-/. ](?:[0-9]{1,2}|" + LETTER + r"{3,10}\.?)[-/. ][0-9]{2}" + TIME + "$"
+PLAUSIBLE = (
+    r"^(?:[0-9]{4}.(?:0?[1-9]|1[0-2]).|(?:0?[1-9]|[12][0-9]|3[01]).(?:"
+    + LETTER
+    + r"+.*|0?[1-9]|[12][0-9]|3[01])[-/. ])"
+)
 """What begins with numbers that a month and a day may have."""
-_DAY, _MONTH, _YEAR = r"(?P<day>[0-9]{1,2})", r"(?P<month>\p{L}{3,10})", "(?P<year>[0-9]{4})"
+_DAY, _MONTH, _YEAR = r"(?P<day>[0-9]{1,2})", f"(?P<month>{LETTER}{{3,10}})", "(?P<year>[0-9]{4})"
 _REST = "(?P<time>" + TIME + ")$"
 NAMED = (
     rf"^{_DAY}\.?[-/. ]{{0,2}}(?:de )?{_MONTH}\.?,?[-/. ]?(?:de )?{_YEAR}{_REST}",
@@ -112,14 +118,16 @@ def whole_days(name: str, texts: pa.Array) -> Days | None:
 
 def like_days(texts: pa.Array) -> NDArray[np.bool_]:
     """Return whether each text (n,) has a form in which people write a date."""
-    plain = _of_24_hours(texts)
     like = np.zeros(len(texts), dtype=bool)
+    if not _some_match(texts, "[0-9]"):  # to compile the other patterns takes longer than to match them
+        return like
+    plain = _of_24_hours(texts)
     for form in (YEAR_FIRST, YEAR_LAST, SHORT_YEAR):
         like |= _matches(plain, form)
     like &= _matches(plain, PLAUSIBLE)
     for form in NAMED:
         like |= _matches(plain, form)
-    months = pc.extract_regex(plain, r"(?P<month>\p{L}{3,10})")
+    months = pc.extract_regex(plain, _MONTH)
     words = pc.struct_field(months, "month").fill_null("").to_pylist()
     named = np.array([not word or word in ("T", "Z") or month_of(word) > 0 for word in words], dtype=bool)
     return np.asarray(like & named)
