@@ -12,7 +12,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+import traceback
+import types
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -34,19 +37,19 @@ class Program:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        os.set_blocking(self._end.fileno(), False)
-        return self._look()
+        return self._look(False)
 
     def wait(self) -> int:
-        os.set_blocking(self._end.fileno(), True)
-        status = self._look()
+        status = self._look(True)
         assert status is not None
         return status
 
-    def _look(self) -> int | None:
-        if self.returncode is None and (said := self._end.read(16)):
-            self.returncode = int(said)
-            self._end.close()
+    def _look(self, wait: bool) -> int | None:
+        if self.returncode is None:
+            os.set_blocking(self._end.fileno(), wait)
+            if said := self._end.read(16):
+                self.returncode = int(said)
+                self._end.close()
         return self.returncode
 
     def kill(self) -> None:
@@ -74,17 +77,16 @@ def server() -> socket.socket:
     return ours
 
 
-def start(words: Sequence[str], folder: str | os.PathLike[str] | None = None, **environment: str) -> Program:
-    """Start ``python WORDS`` as a copy; what it writes on its error output goes nowhere."""
-    question, ask = os.pipe()
-    answered, answer = os.pipe()
+def start(
+    words: Sequence[str], folder: str | os.PathLike[str], environment: dict[str, str], *outputs: int
+) -> tuple[int, int]:
+    """Start ``python WORDS`` as a copy: the number of its process, and where to read how it ended. ``outputs``: its
+    input, output and error output."""
     end, ended = os.pipe()
-    request = {"words": list(words), "folder": str(folder or os.getcwd()), "environment": environment}
-    socket.send_fds(server(), [json.dumps(request).encode()], [question, answer, ended])
-    for descriptor in (question, answer, ended):
-        os.close(descriptor)
-    pid = int(os.read(end, 16))
-    return Program(pid, end, os.fdopen(ask, "wb"), os.fdopen(answered, "rb"))
+    request = {"words": list(words), "folder": str(folder), "environment": environment}
+    socket.send_fds(server(), [json.dumps(request).encode()], [*outputs, ended])
+    os.close(ended)
+    return int(os.read(end, 16)), end
 
 
 def start_reader() -> Program:
@@ -92,7 +94,30 @@ def start_reader() -> Program:
     from anonymizer.reading.child import ENVIRONMENT, PASSED
 
     passed = {name: text for name, text in os.environ.items() if PASSED.fullmatch(name)}
-    return start(READER, **passed | ENVIRONMENT | {"PYTHONPATH": str(ROOT)})
+    question, ask = os.pipe()
+    answered, answer = os.pipe()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    started = start(READER, os.getcwd(), passed | ENVIRONMENT | {"PYTHONPATH": str(ROOT)}, question, answer, nowhere)
+    for descriptor in (question, answer, nowhere):
+        os.close(descriptor)
+    return Program(*started, os.fdopen(ask, "wb"), os.fdopen(answered, "rb"))
+
+
+def run(words: Sequence[str], folder: str | os.PathLike[str]) -> subprocess.CompletedProcess[str]:
+    """How ``python WORDS`` ends, and what it prints, in ``folder``; it finds the package."""
+    if sys.platform != "linux":
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+        command = [sys.executable, *words]
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
+    with open(os.devnull, "rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        _, end = start(words, folder, dict(os.environ), nothing.fileno(), out.fileno(), errors.fileno())
+        with os.fdopen(end, "rb") as ending:
+            status = int(ending.read())
+        texts = []
+        for file in (out, errors):
+            file.seek(0)
+            texts.append(file.read().decode())
+    return subprocess.CompletedProcess(list(words), status, *texts)
 
 
 # What runs in the program that copies itself.
@@ -100,10 +125,15 @@ def start_reader() -> Program:
 
 def load() -> None:
     """Load what programs take: all modules of the package but those of other machines."""
+    from numba.core.registry import cpu_target
+
     import anonymizer.cli.main
     import anonymizer.reading.child
     import anonymizer.reading.spreadsheet
     import anonymizer.reading.workbook  # noqa: F401
+
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
 
 
 def serve(line: socket.socket) -> None:
@@ -111,7 +141,7 @@ def serve(line: socket.socket) -> None:
     load()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        said, descriptors, _, _ = socket.recv_fds(line, LONGEST, 3)
+        said, descriptors, _, _ = socket.recv_fds(line, LONGEST, 4)
         if not said:
             return
         if not os.fork():
@@ -121,32 +151,31 @@ def serve(line: socket.socket) -> None:
             os.close(descriptor)
 
 
-def watch(request: dict[str, Any], question: int, answer: int, ended: int) -> None:
+def watch(request: dict[str, Any], question: int, answer: int, errors: int, ended: int) -> None:
     """Make the copy, and say its number and how it ended."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     pid = os.fork()
     if not pid:
         os.close(ended)
-        run(request, question, answer)
+        be(request, question, answer, errors)
     os.write(ended, f"{pid:<16}".encode())
-    os.close(question)
-    os.close(answer)
+    for descriptor in (question, answer, errors):
+        os.close(descriptor)
     _, status = os.waitpid(pid, 0)
     with suppress(BrokenPipeError):  # nobody asks any more
         os.write(ended, str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
 
 
-def run(request: dict[str, Any], question: int, answer: int) -> None:
+def be(request: dict[str, Any], *outputs: int) -> None:
     """Run a program in this process, and end with it."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for descriptor, place in ((question, 0), (answer, 1), (nowhere, 2)):
+    for place, descriptor in enumerate(outputs):
         os.dup2(descriptor, place)
         os.close(descriptor)
-    sys.stdin, sys.stdout, sys.stderr = (
-        io.TextIOWrapper(io.BufferedReader(io.FileIO(0))),
-        io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "wb")), encoding="utf-8"),
-        io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "wb")), encoding="utf-8", write_through=True),
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0)))
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(io.BufferedWriter(io.FileIO(place, "wb")), encoding="utf-8", write_through=True)
+        for place in (1, 2)
     )
     status: Any = 1
     try:
@@ -154,17 +183,33 @@ def run(request: dict[str, Any], question: int, answer: int) -> None:
         os.environ.update(request["environment"])
         time.tzset()
         os.chdir(request["folder"])
-        words = request["words"]
-        module = words.index("-m") + 1
-        sys.argv = words[module:]
-        runpy.run_module(words[module], run_name="__main__", alter_sys=True)
+        perform(request["words"])
         status = 0
     except SystemExit as end:
         status = end.code or 0
+        if isinstance(status, str):
+            print(status, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
     finally:
         with suppress(OSError, ValueError):
             sys.stdout.flush()
+            sys.stderr.flush()
         os._exit(status if isinstance(status, int) else 1)
+
+
+def perform(words: list[str]) -> None:
+    """Do what ``python WORDS`` does."""
+    place = next(place for place, word in enumerate(words) if word in ("-m", "-c"))
+    kind, what, sys.argv = words[place], words[place + 1], words[place + 1 :]
+    if kind == "-m":
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+        return
+    sys.argv[0] = "-c"
+    sys.path.insert(0, "")
+    main = types.ModuleType("__main__")
+    sys.modules["__main__"] = main
+    exec(compile(what, "<string>", "exec"), main.__dict__)
 
 
 if __name__ == "__main__":

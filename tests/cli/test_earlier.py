@@ -33,10 +33,10 @@ def test_the_same_table__is_the_same_file_from_other_processes_and_files(tmp_pat
     mixed = table.iloc[np.random.default_rng(3).permutation(len(table))]
     table.to_parquet("people.parquet")
     mixed.to_csv("mixed.csv", index=False)
-    names = ("people.csv", "people.csv", "people.parquet", "mixed.csv")
-    for number, name in enumerate(names):
-        run_python(["-c", RUN, *arguments(name, f"{number}.csv")], Path.cwd())
-    assert len({Path(f"{number}.csv").read_bytes() for number in range(4)}) == 1
+    run_python(["-c", RUN, *arguments("people.csv", "there.csv")], Path.cwd())
+    for name in ("people.csv", "people.parquet", "mixed.csv"):
+        assert main(arguments(name, f"{name}.out.csv")) == 0
+        assert Path(f"{name}.out.csv").read_bytes() == Path("there.csv").read_bytes(), name
 
 
 def test_pieces__of_any_order_are_the_same_folder() -> None:

@@ -5,11 +5,10 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
+from tests import copies
 from tests.conftest import ROOT, absent
 from tests.fuzz.cases import KINDS
 from tests.fuzz.labels import FILES, sas_table
@@ -18,7 +17,7 @@ from tests.fuzz.trees import WRITERS
 CASES = int(os.environ.get("COPSE_FUZZ_CASES", "12"))
 FIRST = int(os.environ.get("COPSE_FUZZ_SEED", "0"))
 SLOW = 20
-"""Seconds that no case may take."""
+"""Seconds of processor time that no case may take."""
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -29,9 +28,8 @@ def test_fuzz(kind: str) -> None:
         absent("haven", "R has no package haven, whose example of a SAS file is damaged here")
     few = kind in FILES and kind != "sas7bdat"  # each of these is a process
     count = max(1, CASES // 10) if few else CASES
-    command = [sys.executable, "-m", "tests.fuzz", kind, str(FIRST), str(count)]
-    patience = SLOW + 60 + 2 * count
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=patience, check=False)
+    command = ["-m", "tests.fuzz", kind, str(FIRST), str(count)]
+    ended = copies.run(command, ROOT)
     lines = [json.loads(line) for line in ended.stdout.splitlines()]
     faults = [f"{kind} {seed}: {fault}" for seed, fault, _ in lines if fault]
     assert not faults, "\n".join(faults[:20])

@@ -34,6 +34,16 @@ from tests.hostile.bombs import READ, REFUSED
 from tests.hostile.make import TABLES, xlsx
 from tests.reading.surroundings import surroundings
 
+START = child._start
+
+
+@pytest.fixture(autouse=True)
+def real_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children that begin as they do for users, not as copies."""
+    monkeypatch.setattr(child, "_start", START)
+    monkeypatch.setattr(child, "_waiting", queue.SimpleQueue())
+
+
 Process = subprocess.Popen[bytes]
 ROOT = Path(__file__).resolve().parents[2]
 SLOW = ("zip,n\n" + "".join(f"{i:06d}x{i % 7},{i}\n" for i in range(400_000))).encode()

@@ -28,6 +28,7 @@ from anonymizer.values import number_text
 from tests.conftest import run_python
 from tests.groups.test_refine import random_table
 from tests.reasons import anonymize_with_reasons
+from tests.sweeps import SWEEPS
 
 N = 240
 
@@ -320,7 +321,7 @@ def test_check_line__agrees_with_the_report(
 
 def test_python__makes_the_same_releases_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scripts, releases = {}, {}
-    for number, name in enumerate(AGAIN):
+    for number, name in enumerate(list(AGAIN)[:: 1 if SWEEPS else 4]):
         folder = tmp_path / str(number)
         folder.mkdir()
         monkeypatch.chdir(folder)

@@ -35,16 +35,18 @@ KILLS = [
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
+@pytest.mark.sweep(1)
+@pytest.mark.parametrize("kills", [KILLS[::3], KILLS], ids=["some", "all"])
 def test_a_worker_that_is_killed__changes_nothing(
-    tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch, kills: Any
 ) -> None:
     folder, schema = source
     monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
     changes, packed = CASES[0], CASES[0] | {"generalizer": "pack"}
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
     anonymize_files(folder, schema, tmp_path / "as-packed", rows=900, rng=np.random.default_rng(7), **packed)
-    with open_cluster(workers=6, memory="2GiB", spill=spill) as cluster:
-        for step, moment, after in KILLS:
+    with open_cluster(workers=len(kills) + 1, memory="2GiB", spill=spill) as cluster:
+        for step, moment, after in kills:
             out, how = tmp_path / step, Settings(**(packed if step == "pack" else changes))
             with killing(cluster, step, tmp_path / "mark", moment, after):
                 rng = np.random.default_rng(7)
@@ -54,7 +56,7 @@ def test_a_worker_that_is_killed__changes_nothing(
         os.kill(cluster.processes[-1].pid, signal.SIGKILL)
         with pytest.raises(ClusterError, match="Every worker is gone"):
             release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**changes), rows=900)
-    assert sorted(os.listdir(tmp_path)) == sorted(["as-packed", "here", *(step for step, *_ in KILLS)])
+    assert sorted(os.listdir(tmp_path)) == sorted(["as-packed", "here", *(step for step, *_ in kills)])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
