@@ -28,7 +28,8 @@ import psutil
 import pytest
 
 from run import BROWSERS
-from tests.copies import start_reader
+from tests import copies
+from tests.copies import begin
 from tests.databases.cluster import Cluster, cluster, find_programs
 from tests.sweeps import SWEEPS, few
 from tests.waiting import PATIENCE
@@ -64,13 +65,10 @@ hypothesis.settings.load_profile("copse")
 # A program of its own.
 
 
-def run_python(command: list[str], folder: Path) -> str:
-    """What a program that must succeed prints; it runs in ``folder`` and finds the package."""
-    answer = subprocess.run(
-        [sys.executable, *command],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
-        capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
+def run_python(command: list[str], folder: Path, real: bool = False) -> str:
+    """What a program that must succeed prints; it runs in ``folder`` and finds the package. ``real``: it begins as for
+    users, not as a copy, which is quicker."""
+    answer = (begin if real else copies.run)(command, folder)
     assert answer.returncode == 0, answer.stderr + answer.stdout
     return answer.stdout
 
@@ -79,7 +77,7 @@ def run_python(command: list[str], folder: Path) -> str:
 def quick_readers() -> Iterator[None]:
     """Children that read files begin as copies, in a tenth of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("anonymizer.reading.child._start", start_reader)
+        patch.setattr("anonymizer.reading.child._start", copies.start_reader)
         yield
 
 

@@ -103,12 +103,17 @@ def start_reader() -> Program:
     return Program(*started, os.fdopen(ask, "wb"), os.fdopen(answered, "rb"))
 
 
+def begin(words: Sequence[str], folder: str | os.PathLike[str]) -> subprocess.CompletedProcess[str]:
+    """What :func:`run` returns, of a program that begins as for users."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    command = [sys.executable, *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
+
+
 def run(words: Sequence[str], folder: str | os.PathLike[str]) -> subprocess.CompletedProcess[str]:
-    """How ``python WORDS`` ends, and what it prints, in ``folder``; it finds the package."""
+    """How ``python WORDS`` ends, and what it prints, in ``folder``, as a copy; it finds the package."""
     if sys.platform != "linux":
-        environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
-        command = [sys.executable, *words]
-        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False)
+        return begin(words, folder)
     with open(os.devnull, "rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         _, end = start(words, folder, dict(os.environ), nothing.fileno(), out.fileno(), errors.fileno())
         with os.fdopen(end, "rb") as ending:
@@ -200,16 +205,17 @@ def be(request: dict[str, Any], *outputs: int) -> None:
 
 def perform(words: list[str]) -> None:
     """Do what ``python WORDS`` does."""
-    place = next(place for place, word in enumerate(words) if word in ("-m", "-c"))
-    kind, what, sys.argv = words[place], words[place + 1], words[place + 1 :]
-    if kind == "-m":
-        runpy.run_module(what, run_name="__main__", alter_sys=True)
-        return
-    sys.argv[0] = "-c"
-    sys.path.insert(0, "")
-    main = types.ModuleType("__main__")
-    sys.modules["__main__"] = main
-    exec(compile(what, "<string>", "exec"), main.__dict__)
+    words = [word for word in words if word != "-P"]
+    sys.argv = words[1:]
+    if words[0] == "-m":
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    elif words[0] == "-c":
+        sys.argv = ["-c", *words[2:]]
+        main = sys.modules["__main__"] = types.ModuleType("__main__")
+        exec(compile(words[1], "<string>", "exec"), main.__dict__)
+    else:
+        sys.argv = words
+        runpy.run_path(words[0], run_name="__main__")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,9 @@ def tab_to(page: Page, name: str, most: int = MOST_TABS) -> dict[str, Any]:
         page.keyboard.press("Tab")
         see_frames(page, 3)
         focus: dict[str, Any] = page.evaluate(FOCUS)
+        if not focus["ring"]:  # what is drawn anew at this moment
+            settle(page)
+            focus = page.evaluate(FOCUS)
         if focus["markup"].startswith(("<body", "<main")):
             continue
         assert focus["ring"], f"no focus is seen on {focus['markup']}"

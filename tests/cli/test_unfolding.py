@@ -60,7 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def say(folder: Path, *command: str) -> str:
     """What a command says that ends with one sentence, in little memory and with nothing left."""
     before = sorted(folder.rglob("*"))
-    status, words, own, children = json.loads(run_python(["-c", SAY, json.dumps(command)], folder))
+    status, words, own, children = json.loads(run_python(["-c", SAY, json.dumps(command)], folder, real=True))
     assert status == 2, words
     assert words.startswith("copse: ")
     assert words.count("\n") == 1, words
@@ -89,7 +89,7 @@ def test_a_worker__that_is_asked_to_unfold_ends_the_run_in_one_sentence(folder: 
     (folder / "in" / "0.parquet").unlink()
     (folder / "spill").mkdir()
     write_bomb(folder / "in" / "1.parquet")
-    problem, memory = json.loads(run_python(["-c", WORKER], folder))
+    problem, memory = json.loads(run_python(["-c", WORKER], folder, real=True))
     assert problem.startswith("1.parquet takes more memory than there is"), problem
     assert memory < 1100 * MIB
     assert sorted(os.listdir()) == ["in", "spill"]
