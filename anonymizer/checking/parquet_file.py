@@ -1,18 +1,16 @@
-"""What a Parquet file holds beside its rows: its footer and pages, read as they stand.
+"""Whether a Parquet file holds its rows and nothing else: written again, they have to be the same bytes.
 
-A file is columns of pages and a footer that says where they are. Every byte has to belong to one of them, and every
-value that stands there, in a dictionary or as the end of a range, has to be the value of some row.
+That is known of what this version of the library wrote. Of any other file, the rows are known, and not what its bytes
+may hold beside them.
 """
 
-import base64
+import hashlib
 import io
-import re
-import struct
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -20,31 +18,11 @@ import pyarrow.parquet as pq
 from anonymizer.errors import ReadError
 from anonymizer.reading.parquet import parquet_writer
 
-MAGIC = b"PAR1"
-ARROW_SCHEMA = b"ARROW:schema"
-MAKER = r"[A-Za-z][A-Za-z-]{0,40}( version v?[0-9][0-9A-Za-z.+-]{0,30})?( \(build [0-9A-Za-z.-]{0,48}\))?"
-"""What names the program that wrote a file, and has no room for anything else."""
-
 NOT_SAME = "The file has something beside its rows, or is not written as releases are."
-
-DEEPEST = 30
-Fields = dict[int, Any]
-"""A struct of the footer or of a page's header: its fields by their numbers in parquet.thrift."""
-
-FILE_FIELDS = {1, 2, 3, 4, 5, 6, 7}
-GROUP_FIELDS = {1, 2, 3, 4, 5, 6, 7}
-CHUNK_FIELDS = {2, 3}
-COLUMN_FIELDS = {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 16}
-SCHEMA_FIELDS = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-PAGE_FIELDS = {1, 2, 3, 4, 5, 7, 8}
-COUNTS_FIELDS = {3, 4, 7, 8, 9}
-ENDS = (1, 2, 5, 6)
-"""Fields of statistics that are values."""
-
-NUMBERS = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8"}
-"""Physical types that are numbers, as the pages hold them."""
-TEXT = 6
-CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4_raw"}
+CHUNK = 1 << 20
+"""Bytes of a file that are read at a time."""
+TYPES = b"ARROW:schema"
+"""The entry of a file's metadata that holds the types of its columns."""
 
 
 class FileBytes:
@@ -93,7 +71,7 @@ class ParquetRows:
         self.data = source if isinstance(source, bytes) else FileBytes(source)
         self.file = pq.ParquetFile(file, read_dictionary=texts, page_checksum_verification=True)
         self.names = names
-        self.values: list[list[Any]] = [[] for _ in names]
+        self.unused: Counter[str] = Counter()
         self.again = SameBytes(self.data)
         self.writer: pq.ParquetWriter | None = None
 
@@ -102,9 +80,9 @@ class ParquetRows:
         for number in range(self.file.metadata.num_row_groups):
             table = self.file.read_row_group(number, use_pandas_metadata=False).replace_schema_metadata(None)
             columns = [_compact(column.combine_chunks()) for column in table.columns]
-            for values, column in zip(self.values, columns, strict=True):
-                values.append(_distinct(column))
             group = pa.table(columns, names=self.names)
+            for name, there, used in zip(self.names, table.columns, columns, strict=True):
+                self.unused[name] += _levels(there.chunks) - _levels([used])
             self.writer = self.writer or parquet_writer(self.again, group.schema)
             self.writer.write_table(group, row_group_size=max(1, len(group)))
             yield group
@@ -120,15 +98,15 @@ class ParquetRows:
             return ()
         if self.as_releases_are:
             return (NOT_SAME,)
-        values = [_union(parts) for parts in self.values]
-        try:
-            return tuple(dict.fromkeys(_beside_rows(self.data, self.names, values)))
-        except (IndexError, struct.error, KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
-            raise ReadError(
-                "The inner parts of this Parquet file are not in order, so what it holds beside its rows cannot be "
-                "said.",
-                remedy="Bring the file as it was written.",
-            ) from error
+        return tuple(
+            f"The dictionary of column {name!r} has {count:,} values that no row has."
+            for name, count in self.unused.items()
+            if count
+        ) + tuple(
+            f"The file's metadata has an entry {key.decode('utf-8', 'replace')[:40]!r} that no release needs."
+            for key in self.file.metadata.metadata or {}
+            if key != TYPES
+        )
 
     @property
     def as_releases_are(self) -> bool:
@@ -145,8 +123,9 @@ class ParquetRows:
         if self.again.whole or self.as_releases_are:
             return ""
         return (
-            f"The file has the rows that pyarrow {pa.__version__} reads of it. Another program wrote it, or it is not "
-            "written as releases are, so that what its bytes may hold beside the rows cannot be said for certain."
+            "Another program, or another version of it, wrote the file. It has the rows that pyarrow "
+            f"{pa.__version__} reads of it; what its bytes (SHA-256 {self.again.digest}) may hold beside them cannot "
+            "be said. A clean copy holds the rows alone."
         )
 
 
@@ -172,6 +151,14 @@ class SameBytes(io.RawIOBase):
         """Whether all bytes of the other came, and no more."""
         return self.same and self.place == len(self.data)
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the other."""
+        sha256 = hashlib.sha256()
+        for start in range(0, len(self.data), CHUNK):
+            sha256.update(self.data[start : start + CHUNK])
+        return sha256.hexdigest()
+
 
 def parquet_rows(data: bytes) -> tuple[pa.Table, tuple[str, ...], str]:
     """Return the rows of a Parquet file, what else it holds, and whether its bytes can be judged, as
@@ -193,20 +180,10 @@ def _compact(column: Any) -> Any:
     return pa.DictionaryArray.from_arrays(again.indices, column.dictionary.take(again.dictionary))
 
 
-def _union(parts: list[Any]) -> Any:
-    """Return the distinct values of a column, sorted, whole numbers as wide as a page may hold them."""
-    values = np.unique(np.concatenate(parts)) if parts else np.empty(0)
-    narrow = values.dtype.kind in "iu" and values.dtype.itemsize < 8
-    return values.astype(np.int64) if narrow else values
-
-
-def _count_absent(levels: Any, values: Any) -> int:
-    """Return how many of some levels are none of the sorted ``values``; NaN is no value of anybody. The work does not
-    grow with the values, for every group of rows asks for its own levels."""
-    levels = levels[levels == levels].astype(values.dtype)
-    place = np.searchsorted(values, levels)
-    there = place < len(values)
-    return len(levels) - int(np.count_nonzero(values[place[there]] == levels[there]))
+def _levels(chunks: Sequence[Any]) -> int:
+    """Return how many values the dictionaries of a column have."""
+    dictionaries = [chunk.dictionary for chunk in chunks if pa.types.is_dictionary(chunk.type)]
+    return int(pc.count_distinct(pa.chunked_array(dictionaries)).as_py()) if dictionaries else 0
 
 
 def _is_plain(kind: pa.DataType) -> bool:
@@ -219,232 +196,3 @@ def _is_plain(kind: pa.DataType) -> bool:
             pa.types.is_boolean, pa.types.is_timestamp, pa.types.is_date, pa.types.is_null,
         )
     )  # fmt: skip
-
-
-def _beside_rows(data: bytes | FileBytes, names: list[str], values: list[Any]) -> Iterator[str]:
-    """Yield a sentence for each thing in the file that is no row's. ``values``: the distinct ones of each column,
-    sorted."""
-    length = struct.unpack("<I", data[-8:-4])[0]
-    start = len(data) - 8 - length
-    footer, end = _fields(data[start : len(data) - 8], 0)
-    if data[:4] != MAGIC or end != length:
-        yield "The file has bytes before its columns or after its footer's last field."
-    yield from _unknown(footer, FILE_FIELDS, "footer")
-    yield from _metadata(footer.get(5, []))
-    if not _matches(MAKER, footer.get(6, b"parquet")):
-        yield "The name of the program that wrote the file is a text of another kind."
-    for element in footer[2]:
-        yield from _unknown(element, SCHEMA_FIELDS, "description of a column")
-    place = 4
-    chunks = [chunk for group in footer.get(4, []) for chunk in _chunks(group)]
-    for group in footer.get(4, []):
-        yield from _unknown(group, GROUP_FIELDS, "group of rows")
-    for position, chunk in sorted(chunks, key=lambda one: _first_byte(one[1][3])):
-        name = names[position]
-        yield from _unknown(chunk, CHUNK_FIELDS, f"column {name!r}")
-        column = chunk[3]
-        yield from _unknown(column, COLUMN_FIELDS, f"column {name!r}")
-        yield from _ends(column.get(12, {}), column[1], values[position], name)
-        first = _first_byte(column)
-        if first != place:
-            yield f"The file holds {abs(first - place):,} bytes that belong to no column."
-        place = first + column[7]
-        yield from _pages(data[first:place], column, values[position], name)
-    if place != start:
-        yield f"The file holds {start - place:,} bytes after its last column that belong to none, such as an index."
-
-
-def _chunks(group: Fields) -> Iterable[tuple[int, Fields]]:
-    return enumerate(group[1])
-
-
-def _first_byte(column: Fields) -> int:
-    return int(min(column[9], column.get(11) or column[9]))
-
-
-def _pages(data: bytes, column: Fields, values: Any, name: str) -> Iterator[str]:
-    """Yield what the pages of one column chunk hold beside the values of rows; ``values``: the column's distinct."""
-    place = counted = 0
-    while place < len(data):
-        header, place = _fields(data, place)
-        page = data[place : place + header[3]]
-        place += header[3]
-        yield from _unknown(header, PAGE_FIELDS, f"page of column {name!r}")
-        kind = header[1]
-        if kind == 2:
-            yield from _dictionary(page, header, column, values, name)
-        elif kind in (0, 3):
-            described = header[5 if kind == 0 else 8]
-            counted += described[1]
-            yield from _ends(described.get(5 if kind == 0 else 8, {}), column[1], values, name)
-        else:
-            yield f"Column {name!r} holds a page of another kind."
-    if place != len(data) or counted != column[5]:
-        yield f"The pages of column {name!r} hold more or less than its rows."
-
-
-def _dictionary(page: bytes, header: Fields, column: Fields, values: Any, name: str) -> Iterator[str]:
-    """Yield a sentence when the dictionary of a column has values that no row has."""
-    codec = CODECS[column[4]]
-    plain = page if codec is None else pa.Codec(codec).decompress(page, header[2]).to_pybytes()
-    levels = _plain_values(plain, column[1], header[7][1])
-    if levels is None:
-        yield f"What the dictionary of column {name!r} holds cannot be said."
-        return
-    unused = _count_absent(levels, values)
-    if unused:
-        yield f"The dictionary of column {name!r} has {unused:,} values that no row has."
-
-
-def _ends(statistics: Fields, physical: int, values: Any, name: str) -> Iterator[str]:
-    """Yield a sentence when the statistics of a column name a value that no row has."""
-    for field in ENDS:
-        if field in statistics:
-            end = _end(statistics[field], physical)
-            if end is None or _count_absent(end, values):
-                yield f"The statistics of column {name!r} name a value that no row has."
-    yield from _unknown(statistics, {*ENDS, *COUNTS_FIELDS}, f"statistics of column {name!r}")
-
-
-def _end(raw: bytes, physical: int) -> Any:
-    if physical == 0:
-        return np.array([bool(raw[0])])
-    if physical == TEXT:
-        return np.array([raw.decode("utf-8", "surrogateescape")], dtype=object)
-    return _plain_values(raw, physical, 1)
-
-
-def _plain_values(plain: bytes, physical: int, count: int) -> Any:
-    """Return the values of a page in plain encoding (count,); ``None`` when it holds anything else."""
-    if physical in NUMBERS:
-        kind = np.dtype(NUMBERS[physical])
-        return None if len(plain) != count * kind.itemsize else np.frombuffer(plain, kind)
-    if physical != TEXT:
-        return None
-    texts, place = np.empty(count, dtype=object), 0
-    for position in range(count):
-        (size,) = struct.unpack_from("<I", plain, place)
-        texts[position] = plain[place + 4 : place + 4 + size].decode("utf-8", "surrogateescape")
-        place += 4 + size
-    return texts if place == len(plain) else None
-
-
-def _distinct(column: pa.Array) -> Any:
-    """Return the distinct values of a column as its pages would hold them; missing is none of them."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.dictionary, kind.value_type
-    if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
-        column = column.cast(pa.int64())
-    elif pa.types.is_date32(kind):
-        column = column.cast(pa.int32())
-    distinct = pc.drop_null(column.unique())
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return np.array(distinct.to_pylist(), dtype=object)
-    return distinct.to_numpy(zero_copy_only=False)
-
-
-def _metadata(entries: list[Fields]) -> Iterator[str]:
-    """Yield a sentence for each entry of a file's own metadata, but the types of its columns."""
-    for entry in entries:
-        key, value = entry.get(1, b""), entry.get(2, b"")
-        if key != ARROW_SCHEMA or not _only_types(value):
-            yield f"The file's metadata has an entry {key.decode('utf-8', 'replace')[:40]!r} that no release needs."
-
-
-def _only_types(value: bytes) -> bool:
-    """Return whether an Arrow schema names columns and types, and nothing else."""
-    raw = base64.b64decode(value)
-    schema = pa.ipc.read_schema(pa.BufferReader(raw))
-    bare = pa.schema([field.remove_metadata() for field in schema])
-    return bool(bare.serialize().to_pybytes() == raw)
-
-
-def _unknown(struct_: Fields, allowed: set[int], what: str) -> Iterator[str]:
-    unknown = sorted(set(struct_) - allowed)
-    if unknown:
-        yield f"The {what} has parts that no release needs (field {', '.join(map(str, unknown))})."
-
-
-def _matches(pattern: str, text: bytes) -> bool:
-    return re.fullmatch(pattern, text.decode("utf-8", "replace")) is not None
-
-
-# The compact protocol of Thrift, as far as Parquet uses it.
-
-
-def _fields(data: bytes, place: int, depth: int = 0) -> tuple[Fields, int]:
-    """Return the struct that begins at a place, and where it ends. A field that comes twice is refused."""
-    if depth > DEEPEST:
-        raise ValueError("too deep")
-    fields: Fields = {}
-    number = 0
-    while True:
-        head = data[place]
-        place += 1
-        if not head:
-            return fields, place
-        if head >> 4:
-            number += head >> 4
-        else:
-            step, place = _whole(data, place)
-            number = _signed(step)
-        if number in fields:
-            raise ValueError("a field comes twice")
-        fields[number], place = _value(data, place, head & 15, depth)
-
-
-def _value(data: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
-    match kind:
-        case 1 | 2:
-            return kind == 1, place
-        case 3:
-            return data[place], place + 1
-        case 4 | 5 | 6:
-            number, place = _whole(data, place)
-            return _signed(number), place
-        case 7:
-            return struct.unpack_from("<d", data, place)[0], place + 8
-        case 8:
-            size, place = _whole(data, place)
-            if place + size > len(data):
-                raise ValueError("too long")
-            return data[place : place + size], place + size
-        case 9 | 10:
-            return _items(data, place, depth)
-        case 12:
-            return _fields(data, place, depth + 1)
-    raise ValueError("no such type")
-
-
-def _items(data: bytes, place: int, depth: int) -> tuple[list[Any], int]:
-    head = data[place]
-    place += 1
-    count = head >> 4
-    if count == 15:
-        count, place = _whole(data, place)
-    if count > len(data):
-        raise ValueError("too many")
-    items = []
-    for _ in range(count):
-        if head & 15 in (1, 2):
-            item, place = data[place] == 1, place + 1
-        else:
-            item, place = _value(data, place, head & 15, depth)
-        items.append(item)
-    return items, place
-
-
-def _whole(data: bytes, place: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        part = data[place]
-        place += 1
-        number |= (part & 127) << shift
-        shift += 7
-        if part < 128:
-            return number, place
-
-
-def _signed(number: int) -> int:
-    return (number >> 1) ^ -(number & 1)

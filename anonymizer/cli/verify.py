@@ -40,7 +40,9 @@ from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.folder import is_archive
 from anonymizer.reading.options import ReadOptions
+from anonymizer.reading.parquet import parquet_bytes
 from anonymizer.reading.patterns import meanings_of
+from anonymizer.releasing.files import write_file
 from anonymizer.releasing.release import ENDINGS
 from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.claim import Claim, claim_from, roles_text, same_text
@@ -63,6 +65,9 @@ def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
     check.add_argument("--original", help="the table it was made from: checks cells and linking as well")
     add_settings(check, *Limits().required, "suppression")
     add_population(check)
+    check.add_argument(
+        "--clean-copy", metavar="PARQUET", help="write the rows of a Parquet file of another program, and nothing else"
+    )
     check.add_argument("--json", action="store_true", help="print the checks as JSON")
     check.set_defaults(run=run_verify)
 
@@ -71,6 +76,8 @@ def run_verify(options: argparse.Namespace) -> int:
     """Run ``verify``: print every check; return 1 when a required one fails."""
     table = options.input if isinstance(options.input, Address) else None
     first = first_bytes(options.input, 100) if table is None and Path(options.input).is_file() else b""
+    if options.clean_copy:
+        require_place(options.clean_copy, first)
     if table is None and (Path(options.input).is_dir() or is_archive(first)):
         return run_apart(options)
     if is_packet(first):
@@ -80,9 +87,10 @@ def run_verify(options: argparse.Namespace) -> int:
     if table is None:
         released = read_apart(options.input, options=released_options(options), reader=read_released)
         file, content = ReleasedFile.of_reading(released), released.sha256
+        copy = parquet_bytes(file.rows) if options.clean_copy else b""
     else:
         rows = rows_bytes(ask_password(table, read_rows))
-        file, content = read_file(rows), digest(rows)
+        file, content, copy = read_file(rows), digest(rows), b""
     reading = reading_of(options.original, options) if options.original else None
     original = None if reading is None else reading.frame
     schema = released_schema(file.rows, original, options, claim)
@@ -99,6 +107,11 @@ def run_verify(options: argparse.Namespace) -> int:
         differences = other_than_said(file.rows, claim, is_file=table is None)
     same, about = (None, "") if claim is None or reading is None else claim.original(reading.sha256)
     passed = verification.passed and not differences and same is not False
+    if copy and passed:
+        write_file(options.clean_copy, copy)
+        remarks = [*remarks, f"Written, the rows alone: {options.clean_copy}"]
+    elif copy:
+        remarks = [*remarks, "No clean copy is written of a release that fails a check."]
     if options.json:
         described = verification.to_dict() | {
             "schema_sha256": schema_digest(schema),
@@ -113,6 +126,14 @@ def run_verify(options: argparse.Namespace) -> int:
         same_file = "" if claim is None else same_text("file", differences, others)
         print_found(verification, schema, (same_file, about, *remarks))
     return 0 if passed else 1
+
+
+def require_place(copy: str, first: bytes) -> None:
+    """Raise :class:`ParameterError` unless a clean copy can be written: of a Parquet file, to a name that is free."""
+    if first[:4] != b"PAR1":
+        raise ParameterError("--clean-copy is of a Parquet file, and the input is none.", remedy="Leave it out.")
+    if Path(copy).exists():
+        raise ParameterError(f"{copy} is there already.", remedy="Give --clean-copy a name that is free.")
 
 
 def released_options(options: argparse.Namespace) -> ReadOptions:

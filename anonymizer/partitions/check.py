@@ -91,11 +91,12 @@ class GroupRows:
 @dataclass(frozen=True, eq=False)
 class PartRows:
     """The rows of a part, group by group; what is ``beside`` them; columns in which a row does not contain its record's
-    value, ``wrong``."""
+    value, ``wrong``; why what is beside them cannot be said, ``unjudged``, "" where it can."""
 
     groups: tuple[GroupRows, ...]
     beside: tuple[str, ...]
     wrong: frozenset[str]
+    unjudged: str
 
 
 def verify_folder(
@@ -127,6 +128,7 @@ def verify_folder(
 
     rows = DistinctRows()
     wrong: set[str] = set()
+    unjudged = ""
     beside = [*beside_parts(folder, manifest), *other_roles_there(folder, schema)]
     for number, piece in enumerate(in_order(check, range(len(manifest.parts))) if checked is None else checked):
         name = manifest.parts[number].name
@@ -136,13 +138,15 @@ def verify_folder(
                 raise ReadError(f"{name} has other columns.", remedy="Bring it as it was written.")
         beside += [f"{name}: {sentence}" for sentence in piece.beside]
         wrong |= piece.wrong
+        unjudged = unjudged or (f"{name}: {piece.unjudged}" if piece.unjudged else "")
     comparison = None
     if before is not None or checked is not None:
         reason = f"cells of {', '.join(sorted(wrong))} do not contain their record's value" if wrong else ""
         comparison = Consistency(not wrong, None, None, None, None, None, None, mismatch=reason, reason=reason)
     frame, counts = rows.table()
     return verify(
-        frame, schema, counts=counts, comparison=comparison, beside=beside, whose=rows.whose(), **required
+        frame, schema, counts=counts, comparison=comparison, beside=beside, unjudged=unjudged, whose=rows.whose(),
+        **required
     )  # fmt: skip
 
 
@@ -219,7 +223,7 @@ def _rows_of(source: bytes | Path, part: Part, before: "_Before | None", start: 
         beside = (*index_columns(file.names), *file.beside())
     if rows != part.rows:
         raise ReadError(f"{part.name} has {rows:,} rows; the manifest says {part.rows:,}.")
-    return PartRows(tuple(groups), beside, frozenset(wrong))
+    return PartRows(tuple(groups), beside, frozenset(wrong), file.unjudged)
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """Bring a Parquet or Arrow file in: numbers and dates as they are, text with its missing marks, decoded once."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from itertools import chain
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,9 @@ from anonymizer.reading.parse import TextColumn, infinity_problems, plain_text
 
 EXACT = 1 << 53
 """Whole numbers up to here are exact beside missing values, where they are floats."""
+
+ROW_GROUP = 1 << 18
+"""Rows of a release that stand together in Parquet."""
 
 
 def parquet_extent(file: pq.ParquetFile) -> Extent:
@@ -118,6 +123,30 @@ def parquet_writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
     """Return what writes the rows of a release to Parquet, and nothing else: no metadata, no statistics. Equal rows in
     equal groups are equal files, by one version of the library."""
     return pq.ParquetWriter(sink, schema, compression="zstd", store_schema=False, write_statistics=False)
+
+
+def write_parquet(
+    columns: "Mapping[str, pd.Series[Any]]", n_records: int, sink: BinaryIO, group: int = ROW_GROUP
+) -> None:
+    """Write the columns of a table to Parquet, ``group`` rows together, and nothing else: a dictionary in the file has
+    no level that no row has, in no order but that of the rows; no metadata, no statistics of columns."""
+    makers = list(map(arrow_maker, columns.values()))
+
+    def piece_from(start: int) -> Any:
+        return pa.table([make(slice(start, start + group)) for make in makers], list(columns))
+
+    pieces = map(piece_from, range(0, max(1, n_records), group))
+    first = next(pieces)
+    with parquet_writer(sink, first.schema) as writer:
+        for piece in chain([first], pieces):
+            writer.write_table(piece)
+
+
+def parquet_bytes(frame: pd.DataFrame) -> bytes:
+    """Return a Parquet file of the rows of a table, written as releases are, and nothing else."""
+    sink = BytesIO()
+    write_parquet({str(name): frame[name] for name in frame.columns}, len(frame), sink)
+    return sink.getvalue()
 
 
 def arrow_bytes(frame: pd.DataFrame) -> bytes:

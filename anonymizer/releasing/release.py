@@ -9,7 +9,6 @@ import io
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -24,7 +23,7 @@ from anonymizer.labelled.read import LabelledColumn
 from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
 from anonymizer.labelled.write import labelled_bytes, planned_table
-from anonymizer.reading.parquet import arrow_bytes, arrow_maker, parquet_writer
+from anonymizer.reading.parquet import ROW_GROUP, arrow_bytes, write_parquet
 from anonymizer.releasing.files import write_hashed
 from anonymizer.releasing.row_order import Key, sorted_rows
 from anonymizer.releasing.workbook import (
@@ -54,7 +53,7 @@ ORDERS: dict[str, str] = {
 
 offer("order", ORDERS)
 
-_BATCH, _ROW_GROUP = 1 << 17, 1 << 18
+_BATCH = 1 << 17
 _MOST_LISTED = 1000
 
 
@@ -215,7 +214,7 @@ class Release:
             return False
         return True
 
-    def to_bytes(self, format: str = "csv", group: int = _ROW_GROUP) -> bytes:
+    def to_bytes(self, format: str = "csv", group: int = ROW_GROUP) -> bytes:
         """Return the file's content; ``format`` is one of :data:`FORMATS`, anything else a :class:`ParameterError`.
         ``group``: rows of a group in Parquet. Raises :class:`GuaranteeError` as long as something stands in the way."""
         sink = io.BytesIO()
@@ -244,7 +243,7 @@ class Release:
                 remedy=f"Repair it, or say why it may leave all the same: reasons={{{first!r}: '…'}}.",
             )
 
-    def _write(self, sink: BinaryIO, format: str, group: int = _ROW_GROUP) -> None:
+    def _write(self, sink: BinaryIO, format: str, group: int = ROW_GROUP) -> None:
         self._require_way()
         _check_format(format)
         if format == "parquet":
@@ -302,21 +301,8 @@ def _check_format(format: str) -> None:
 
 
 def _write_parquet(release: Release, sink: BinaryIO, group: int) -> None:
-    """Write the rows and nothing else: a dictionary in the file has no level that no row has, in no order but that of
-    the rows; no metadata, no statistics of columns."""
-    import pyarrow as pa
-
-    names, columns = zip(*((column.name, column.series(shared=True)) for column in release.columns), strict=True)
-    makers = [arrow_maker(cells) for cells in columns]
-
-    def piece_from(start: int) -> Any:
-        return pa.table([make(slice(start, start + group)) for make in makers], list(names))
-
-    pieces = map(piece_from, range(0, max(1, release.n_records), group))
-    first = next(pieces)
-    with parquet_writer(sink, first.schema) as writer:
-        for piece in chain([first], pieces):
-            writer.write_table(piece)
+    columns = {column.name: column.series(shared=True) for column in release.columns}
+    write_parquet(columns, release.n_records, sink, group)
 
 
 def _write_csv(release: Release, sink: BinaryIO) -> None:

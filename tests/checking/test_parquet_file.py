@@ -1,8 +1,8 @@
-"""What a Parquet file holds beside its rows is found in work that grows as the file does."""
+"""A Parquet file holds its rows and nothing else where they are the same bytes when they are written again."""
 
+import hashlib
 import io
 import re
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -12,71 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from anonymizer.checking import parquet_file
-from anonymizer.checking.parquet_file import ParquetRows, _count_absent, parquet_rows
+from anonymizer.checking.parquet_file import NOT_SAME, parquet_rows
 from anonymizer.checking.released_file import read_file
 from anonymizer.checking.verify import verify
 from anonymizer.errors import ReadError
 from anonymizer.pipeline import anonymize
+from anonymizer.reading.parquet import parquet_bytes, parquet_writer
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import SAMPLES
 from anonymizer.schema import Schema
-
-WORK: Counter[str] = Counter()
-
-
-class Counted(str):
-    """A text that counts how often it is compared."""
-
-    __hash__ = str.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        WORK["comparisons"] += 1
-        return str.__eq__(self, other)
-
-    def __lt__(self, other: str) -> bool:
-        WORK["comparisons"] += 1
-        return str.__lt__(self, other)
-
-
-def file_of(groups: int) -> bytes:
-    """A file of so many groups of ten rows, no two of which are alike."""
-    n, sink = 10 * groups, io.BytesIO()
-    table = pa.table({"text": [f"t{at:05}" for at in range(n)], "x": np.arange(n) / 2, "i": np.arange(n, dtype="i2")})
-    pq.write_table(table, sink, row_group_size=10, store_schema=False)
-    return sink.getvalue()
-
-
-def test_a_few_levels_among_many_values__take_few_comparisons() -> None:
-    values = np.array([f"t{at:05}" for at in range(20_000)], dtype=object)
-    levels = np.array([*map(Counted, values[::400]), Counted("none"), Counted("")], dtype=object)
-    WORK.clear()
-    assert _count_absent(levels, values) == 2
-    assert WORK["comparisons"] < 20 * len(levels)
-
-
-def test_numbers__are_looked_for_as_they_stand_in_pages() -> None:
-    narrow = parquet_file._union([np.array([3, 1], np.int8), np.array([2], np.int8)])
-    assert _count_absent(np.array([1, 3, 1_000_001], np.int32), narrow) == 1
-    wide = parquet_file._union([np.array([2**64 - 1, 5], np.uint64)])
-    assert _count_absent(np.array([-1, 5, 6], np.int64), wide) == 1
-    floats = parquet_file._union([np.array([0.5, np.nan])])
-    assert _count_absent(np.array([0.5, np.nan, 1.5]), floats) == 1
-
-
-def test_groups_of_rows__each_look_for_their_own_levels(monkeypatch: pytest.MonkeyPatch) -> None:
-    work: Counter[int] = Counter()
-
-    def counted(levels: Any, values: Any) -> int:
-        work[groups] += len(levels)
-        return _count_absent(levels, values)
-
-    monkeypatch.setattr(parquet_file, "_count_absent", counted)
-    for groups in (20, 80):
-        file = ParquetRows(file_of(groups))
-        assert sum(map(len, file.groups())) == 10 * groups
-        assert file.beside() == ()
-    assert work[80] == 4 * work[20]
 
 
 @pytest.fixture(scope="module")
@@ -134,12 +78,42 @@ def test_any_changed_byte__is_not_silent(parquet: bytes) -> None:
         assert beside or unjudged or not table.equals(rows), at  # other rows are another release
 
 
-def test_a_file_of_another_program__has_its_rows_and_is_not_judged() -> None:
+OTHERS = {"snappy": {"compression": "snappy"}, "statistics": {"compression": "zstd"}, "old": {"version": "1.0"}}
+
+
+@pytest.mark.parametrize("how", OTHERS.values(), ids=list(OTHERS))
+def test_a_file_of_another_program__has_its_rows_a_digest_and_a_clean_copy(how: dict[str, Any]) -> None:
     sink = io.BytesIO()
-    table = pd.DataFrame({"age": ["[20, 29]", "[30, 39]"]})
-    pq.write_table(pa.table(table), sink, compression="snappy", store_schema=False)
-    file = read_file(sink.getvalue())
-    assert "cannot be said for certain" in file.unjudged
+    table = pd.DataFrame({"age": ["[20, 29]", "[30, 39]", None], "cost": [1.5, 2.0, None], "n": [1, 2, 3]})
+    pq.write_table(pa.Table.from_pandas(table).replace_schema_metadata(None), sink, store_schema=False, **how)
+    data = sink.getvalue()
+    file = read_file(data)
+    assert "cannot be said" in file.unjudged
+    assert hashlib.sha256(data).hexdigest() in file.unjudged
     schema = Schema.of(table, quasi_identifying=["age"], kinds={"age": "numeric"})
     verification = verify(file.rows, schema, beside=file.beside, unjudged=file.unjudged, k=1)
     assert (verification["file"].passed, verification.passed) == (None, True)
+    rows, beside, unjudged = parquet_rows(parquet_bytes(file.rows))
+    assert (beside, unjudged) == ((), "")
+    assert rows.to_pylist() == parquet_rows(data)[0].to_pylist()
+
+
+def test_what_a_table_of_pandas_notes_in_a_file__is_said() -> None:
+    sink = io.BytesIO()
+    pd.DataFrame({"age": ["[20, 29]"]}).to_parquet(sink)
+    assert parquet_rows(sink.getvalue())[1] == ("The file's metadata has an entry 'pandas' that no release needs.",)
+
+
+def test_a_release_as_this_version_writes_it__has_no_free_byte(parquet: bytes) -> None:
+    """What says to be of this version is held to its bytes: a text in a dictionary that no row has is one too many."""
+    table = pq.read_table(pa.BufferReader(parquet), read_dictionary=["age"]).replace_schema_metadata(None)
+    ages = table["age"].combine_chunks().chunk(0) if table["age"].num_chunks == 1 else table["age"].unify_dictionaries()
+    first = ages if isinstance(ages, pa.DictionaryArray) else ages.chunk(0)
+    more = pa.concat_arrays([first.dictionary, pa.array(["nobody's"], first.dictionary.type)])
+    forged = table.slice(0, len(first)).set_column(
+        table.column_names.index("age"), "age", pa.DictionaryArray.from_arrays(first.indices, more)
+    )
+    sink = io.BytesIO()
+    with parquet_writer(sink, forged.schema) as writer:
+        writer.write_table(forged)
+    assert parquet_rows(sink.getvalue())[1] == (NOT_SAME,)

@@ -13,6 +13,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from anonymizer.checking.released_file import read_archive
@@ -206,6 +207,29 @@ def test_cells_off_the_grid__are_refused_or_said(capsys: Capture) -> None:
     Path("out.csv").write_text(text.replace(cell[0], f"[{low}, {high - 1}]"))
     assert main(["verify", "out.csv", "--schema", "schema.json", "--k", "1"]) == 0
     assert "does not end where the declared grid does" in capsys.readouterr().out
+
+
+def test_a_clean_copy__has_the_rows_alone_and_is_judged(capsys: Capture) -> None:
+    assert make("--out", "out.parquet", "--report", "report.json") == 0
+    table = pq.read_table("out.parquet").replace_schema_metadata(None)
+    pq.write_table(table, "other.parquet", compression="snappy", store_schema=False)
+    speaks_of("other.parquet")
+    capsys.readouterr()
+    assert checked("other.parquet", "--clean-copy", "clean.parquet") == 0
+    printed = capsys.readouterr().out
+    assert "what its bytes" in printed
+    assert digest(Path("other.parquet").read_bytes()) in printed
+    assert "Written, the rows alone: clean.parquet" in printed
+    assert Path("clean.parquet").read_bytes() == Path("out.parquet").read_bytes()
+    for copy, file, says in (
+        ("clean.parquet", "other.parquet", "is there already"),
+        ("new.parquet", "people.csv", "the input is none"),
+    ):
+        assert checked(file, "--clean-copy", copy) == 2
+        assert says in capsys.readouterr().err
+    assert checked("other.parquet", "--k", "500", "--clean-copy", "new.parquet") == 1
+    assert "No clean copy is written" in capsys.readouterr().out
+    assert not Path("new.parquet").exists()
 
 
 def test_a_column_that_nobody_named__is_refused_or_said(capsys: Capture) -> None:

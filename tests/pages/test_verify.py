@@ -7,6 +7,7 @@ import zipfile
 from functools import cache
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -40,6 +41,21 @@ def dropped(content: bytes, report: str = REPORT, format: str = "csv") -> AppTes
     app.file_uploader(key="verify report 0").upload("report.json", report.encode()).run()
     assert not app.exception
     return app
+
+
+def test_a_file_of_another_program__has_a_clean_copy() -> None:
+    sink = io.BytesIO()
+    table = pq.read_table(io.BytesIO(FILES["parquet"])).replace_schema_metadata(None)
+    pq.write_table(table, sink, compression="snappy", store_schema=False)
+    other = sink.getvalue()
+    report = RESULT.report.with_output({"parquet": digest(other)}).to_json()
+    app = dropped(other, report, "parquet")
+    assert "A clean copy holds the rows alone" in plain_text(app)
+    verdict = app.session_state["workspace"].state(VerifyState).verdict
+    assert verdict.copy == FILES["parquet"]
+    assert app.get("download_button")[-1].label == "Clean copy (Parquet)"
+    app = dropped(FILES["parquet"], format="parquet")
+    assert not app.get("download_button")
 
 
 @pytest.mark.parametrize("format", FILES)

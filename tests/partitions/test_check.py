@@ -20,6 +20,7 @@ from anonymizer.partitions.check import OriginalRows, verify_folder
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.folder import read_manifest
 from anonymizer.partitions.pieces import open_table
+from anonymizer.reading.parquet import write_parquet
 from anonymizer.schema import Column, Kind, Role, Schema
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 
@@ -31,7 +32,9 @@ def write_parts(folder: Path, tables: list[pa.Table], schema: Schema, groups: in
     parts = []
     for number, table in enumerate(tables):
         name = f"part-{number:05}.parquet"
-        pq.write_table(table, folder / name, row_group_size=groups, store_schema=False, write_statistics=False)
+        columns = table.to_pandas(types_mapper={pa.string(): pd.StringDtype("pyarrow")}.get)
+        with (folder / name).open("wb") as sink:
+            write_parquet({each: columns[each] for each in table.column_names}, len(table), sink, groups)
         digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         parts.append({"name": name, "rows": len(table), "sha256": digest})
     dictionary = json.dumps([{"name": c.name, "role": c.role, "kind": c.kind} for c in schema.columns]).encode()

@@ -11,7 +11,8 @@ from anonymizer.errors import AnonymizerError
 class Verdict:
     """``name`` of the file; whether it ``is_whole``, the one that its report speaks of, and the ``sentences`` on that;
     ``tables``: what the checker found in each table, by its name; ``roles`` that they were checked under, in words.
-    ``is_folder``: whether it is a folder as one file, whose rows were held against their records when it was made."""
+    ``is_folder``: whether it is a folder as one file, whose rows were held against their records when it was made.
+    ``copy``: the rows alone, as a Parquet file, where what another program's file holds beside them cannot be said."""
 
     name: str
     is_whole: bool
@@ -19,12 +20,13 @@ class Verdict:
     tables: Mapping[str, Verification]
     roles: str
     is_folder: bool = False
+    copy: bytes = b""
 
 
 @dataclass
 class VerifyState:
     """``edition``: how many files were brought, part of the widgets' keys; then ``verdict`` or ``problem``. No row is
-    kept."""
+    kept but those of a clean copy."""
 
     edition: int = 0
     verdict: Verdict | None = None

@@ -9,6 +9,7 @@ from anonymizer.errors import AnonymizerError
 from anonymizer.partitions.check import archive_checks
 from anonymizer.partitions.folder import is_archive
 from anonymizer.reading.child import call_in_child, read_in_child
+from anonymizer.reading.parquet import parquet_bytes
 from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.claim import Claim, claim_from, roles_text
 from anonymizer.reporting.packet import check_packet, members_of, read_members
@@ -65,17 +66,19 @@ def bring(ws: Workspace) -> None:
 
 def check(ws: Workspace, name: str, content: bytes, report: bytes) -> Verdict:
     """Return what the checker finds in a file, under the roles and limits of its report. The file is read in a process
-    of its own; nothing of it is kept. Raises what reading and checking raise."""
+    of its own; nothing of it is kept but a clean copy. Raises what reading and checking raise."""
     claim = claim_from(report)
     reading = read_in_child(content, name=name, reader=read_released)
     PLACES.require(ws.owner, name, size_of(reading.frame))
-    file = ReleasedFile.of_reading(reading).under(claim.schema, labels=claim.knows_labels)
+    file = ReleasedFile.of_reading(reading)
+    copy = parquet_bytes(file.rows) if file.unjudged else b""
+    file = file.under(claim.schema, labels=claim.knows_labels)
     verification = verify(
         file.rows, claim.schema, beside=file.beside, unjudged=file.unjudged, left_out=claim.left_out, **claim.held_to
     )
     differences = claim.differences(reading.sha256, len(file.rows), claim.schema) or other_than_said(file.rows, claim)
     sentences = differences or (SAME_FILE, *rare_forms(file.rows, claim.schema))
-    return Verdict(name, not differences, sentences, {name: verification}, words_of(claim))
+    return Verdict(name, not differences, sentences, {name: verification}, words_of(claim), copy=copy)
 
 
 def words_of(claim: Claim) -> str:
@@ -139,6 +142,11 @@ def outcome(ws: Workspace) -> None:
         alike.setdefault(verification.describe(), []).append(name)
     for names in alike.values():
         table(names, verdict.tables[names[0]], len(verdict.tables) > 1)
+    if verdict.copy:
+        st.download_button(
+            "Clean copy (Parquet)", verdict.copy, "clean-copy.parquet", "application/vnd.apache.parquet",
+            icon=":material/download:", on_click="ignore", key="download clean copy",
+        )  # fmt: skip
     if verdict.roles:
         st.caption(plain(verdict.roles))
     if verdict.is_folder:
