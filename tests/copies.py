@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 import traceback
-import types
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -47,8 +46,8 @@ class Program:
     def _look(self, wait: bool) -> int | None:
         if self.returncode is None:
             os.set_blocking(self._end.fileno(), wait)
-            if said := self._end.read(16):
-                self.returncode = int(said)
+            if status := self._end.read(16):
+                self.returncode = int(status)
                 self._end.close()
         return self.returncode
 
@@ -114,7 +113,16 @@ def run(words: Sequence[str], folder: str | os.PathLike[str]) -> subprocess.Comp
     """How ``python WORDS`` ends, and what it prints, in ``folder``, as a copy; it finds the package."""
     if sys.platform != "linux":
         return begin(words, folder)
-    with open(os.devnull, "rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+    with (
+        open(os.devnull, "rb") as nothing,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as errors,
+        tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as script,
+    ):
+        if words[0] == "-c":
+            script.write(words[1])
+            script.flush()
+            words = [script.name, *words[2:]]
         _, end = start(words, folder, dict(os.environ), nothing.fileno(), out.fileno(), errors.fileno())
         with os.fdopen(end, "rb") as ending:
             status = int(ending.read())
@@ -146,12 +154,12 @@ def serve(line: socket.socket) -> None:
     load()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        said, descriptors, _, _ = socket.recv_fds(line, LONGEST, 4)
-        if not said:
+        request, descriptors, _, _ = socket.recv_fds(line, LONGEST, 4)
+        if not request:
             return
         if not os.fork():
             line.close()
-            watch(json.loads(said), *descriptors)
+            watch(json.loads(request), *descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -209,10 +217,6 @@ def perform(words: list[str]) -> None:
     sys.argv = words[1:]
     if words[0] == "-m":
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-    elif words[0] == "-c":
-        sys.argv = ["-c", *words[2:]]
-        main = sys.modules["__main__"] = types.ModuleType("__main__")
-        exec(compile(words[1], "<string>", "exec"), main.__dict__)
     else:
         sys.argv = words
         runpy.run_path(words[0], run_name="__main__")

@@ -25,11 +25,11 @@ class Timers:
 
 
 class Page:
-    """What a page and its server say to each other: whether something was ``requested`` or is being ``drawn``."""
+    """What a page and its server say to each other: whether a drawing ``is_due``, or ``is_running``."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
-        self.requested = self.drawn = False
+        self.is_due = self.is_running = False
 
     async def receive(self) -> Message:
         """Return the next message of the browser that is not a timer's, or comes while nothing else is due."""
@@ -42,18 +42,18 @@ class Page:
             if ask.WhichOneof("type") != "rerun_script":
                 return message
             if not ask.rerun_script.is_auto_rerun:
-                self.requested = True
+                self.is_due = True
                 return message
-            if not self.requested and not self.drawn:
+            if not self.is_due and not self.is_running:
                 return message
 
     async def send(self, message: Message) -> None:
         """Pass a message on to the browser."""
         content = message.get("bytes") or b""
         if content and len(content) <= LARGEST:
-            said = ForwardMsg.FromString(content)
-            if said.WhichOneof("type") == "new_session":
-                self.requested, self.drawn = False, True
-            elif said.WhichOneof("type") == "script_finished":
-                self.drawn = said.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+            answer = ForwardMsg.FromString(content)
+            if answer.WhichOneof("type") == "new_session":
+                self.is_due, self.is_running = False, True
+            elif answer.WhichOneof("type") == "script_finished":
+                self.is_running = answer.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
         await self._send(message)
