@@ -66,6 +66,11 @@ def test_a_timer__is_heard_when_nothing_is(before: tuple[Message, ...]) -> None:
     assert passed(*before, TIMER) == [*before, TIMER]
 
 
+def test_a_request_that_no_drawing_follows__is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.server.timers.FORGOTTEN", -1.0)
+    assert passed(CLICK, TIMER) == [CLICK, TIMER]
+
+
 @pytest.mark.parametrize("content", [b"\xff\xff\xff", b"", None, b"x" * (LARGEST + 1)])
 def test_other_messages__are_passed_on_as_they_are(content: bytes | None) -> None:
     messages = [{"type": f"websocket.{kind}", "bytes": content} for kind in ("receive", "send")]

@@ -4,6 +4,8 @@ The framework's timer asks under the address of the page on which it began. Wher
 the meantime, the answer would have the browser take the new page for the old one, and empty it.
 """
 
+import time
+
 from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -11,6 +13,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 LARGEST = 65_536
 """Bytes of a message that says that a page begins or ends to be drawn; larger ones hold what is drawn."""
+FORGOTTEN = 60.0
+"""Seconds after which a request that no drawing followed is no longer due: the framework drops some."""
 
 
 class Timers:
@@ -25,11 +29,11 @@ class Timers:
 
 
 class Page:
-    """What a page and its server say to each other: whether a drawing ``is_due``, or ``is_running``."""
+    """What a page and its server say to each other: a drawing is ``due`` until a moment, or it ``is_running``."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
-        self.is_due = self.is_running = False
+        self.due, self.is_running = 0.0, False
 
     async def receive(self) -> Message:
         """Return the next message of the browser that is not a timer's, or comes while nothing else is due."""
@@ -42,9 +46,9 @@ class Page:
             if ask.WhichOneof("type") != "rerun_script":
                 return message
             if not ask.rerun_script.is_auto_rerun:
-                self.is_due = True
+                self.due = time.monotonic() + FORGOTTEN
                 return message
-            if not self.is_due and not self.is_running:
+            if time.monotonic() > self.due and not self.is_running:
                 return message
 
     async def send(self, message: Message) -> None:
@@ -53,7 +57,7 @@ class Page:
         if content and len(content) <= LARGEST:
             answer = ForwardMsg.FromString(content)
             if answer.WhichOneof("type") == "new_session":
-                self.is_due, self.is_running = False, True
+                self.due, self.is_running = 0.0, True
             elif answer.WhichOneof("type") == "script_finished":
                 self.is_running = answer.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
         await self._send(message)
