@@ -62,8 +62,9 @@ def test_a_path__is_meant_from_where_the_caller_is(duck: Path, monkeypatch: pyte
     """The child that waits for a table may have begun in another folder."""
     (elsewhere := tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(elsewhere)
-    with _take() as waiting:
-        waiting.kill()
+    waiting = _take()
+    waiting.kill()
+    waiting.wait()
     prepare()
     monkeypatch.chdir(tmp_path)
     assert len(read_database(address_from(f"duckdb:///{duck.name}?table=people")).frame) == 2
