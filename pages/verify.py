@@ -11,7 +11,7 @@ def main() -> None:
     st.title("Is this release what its report says?", anchor=False)
     st.markdown(
         "Drop a release packet, or a released file and the report that came with it. The checker reads the **whole "
-        "file**: its cells, and whatever else stands in it. No table has to be open, and nothing of the file is kept."
+        "file**: its cells, and whatever else stands in it. No table has to be open, and the file is not kept."
     )
     bring(ws)
     outcome(ws)

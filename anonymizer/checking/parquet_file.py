@@ -123,9 +123,9 @@ class ParquetRows:
         if self.again.whole or self.as_releases_are:
             return ""
         return (
-            "Another program, or another version of it, wrote the file. It has the rows that pyarrow "
-            f"{pa.__version__} reads of it; what its bytes (SHA-256 {self.again.digest}) may hold beside them cannot "
-            "be said. A clean copy holds the rows alone."
+            f"The file is not written as this version writes it. Its rows are those that pyarrow {pa.__version__} "
+            f"reads; what its bytes (SHA-256 {self.again.digest}) may hold beside them cannot be said. A clean copy "
+            "holds the rows alone."
         )
 
 

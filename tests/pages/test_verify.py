@@ -50,7 +50,7 @@ def test_a_file_of_another_program__has_a_clean_copy() -> None:
     other = sink.getvalue()
     report = RESULT.report.with_output({"parquet": digest(other)}).to_json()
     app = dropped(other, report, "parquet")
-    assert "A clean copy holds the rows alone" in plain_text(app)
+    assert ["A clean copy holds the rows alone" in warning.value for warning in app.warning] == [True]
     verdict = app.session_state["workspace"].state(VerifyState).verdict
     assert verdict.copy == FILES["parquet"]
     assert app.get("download_button")[-1].label == "Clean copy (Parquet)"

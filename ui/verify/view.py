@@ -141,12 +141,7 @@ def outcome(ws: Workspace) -> None:
     for name, verification in verdict.tables.items():
         alike.setdefault(verification.describe(), []).append(name)
     for names in alike.values():
-        table(names, verdict.tables[names[0]], len(verdict.tables) > 1)
-    if verdict.copy:
-        st.download_button(
-            "Clean copy (Parquet)", verdict.copy, "clean-copy.parquet", "application/vnd.apache.parquet",
-            icon=":material/download:", on_click="ignore", key="download clean copy",
-        )  # fmt: skip
+        table(names, verdict.tables[names[0]], len(verdict.tables) > 1, verdict.copy)
     if verdict.roles:
         st.caption(plain(verdict.roles))
     if verdict.is_folder:
@@ -158,13 +153,22 @@ def outcome(ws: Workspace) -> None:
     )
 
 
-def table(names: list[str], verification: Verification, is_named: bool) -> None:
-    """Draw what the checker finds in tables of which it says the same."""
+def table(names: list[str], verification: Verification, is_named: bool, copy: bytes) -> None:
+    """Draw what the checker finds in tables of which it says the same; ``copy``: their rows alone, where bytes cannot
+    be judged."""
     headline(verification)
     if is_named:
         st.caption(f"In {', '.join(map(plain, names))}.")
     judged = [check for check in verification.checks if check.passed is not None]
-    reported = [check for check in verification.checks if check.passed is None]
+    reported = [check for check in verification.checks if check.passed is None and check.name != "file"]
+    file = verification.get("file")
+    if file is not None and file.passed is None:
+        st.warning(plain(file.sentence), icon=":material/help:")
+    if copy:
+        st.download_button(
+            "Clean copy (Parquet)", copy, "clean-copy.parquet", "application/vnd.apache.parquet",
+            icon=":material/download:", on_click="ignore", key="download clean copy",
+        )  # fmt: skip
     for each in sorted(judged, key=lambda check: bool(check.passed)):
         check_line(each)
     title = f"{plural(len(reported), 'more figure')}, reported without a requirement"
