@@ -124,8 +124,7 @@ class ParquetRows:
             return ""
         return (
             f"The file is not written as this version writes it. Its rows are those that pyarrow {pa.__version__} "
-            f"reads; what its bytes (SHA-256 {self.again.digest}) may hold beside them cannot be said. A clean copy "
-            "holds the rows alone."
+            f"reads; what its bytes (SHA-256 {self.again.digest}) may hold beside them cannot be said."
         )
 
 

@@ -112,6 +112,8 @@ def run_verify(options: argparse.Namespace) -> int:
         remarks = [*remarks, f"Written, the rows alone: {options.clean_copy}"]
     elif copy:
         remarks = [*remarks, "No clean copy is written of a release that fails a check."]
+    elif file.unjudged:
+        remarks = [*remarks, "--clean-copy FILE writes the rows alone."]
     if options.json:
         described = verification.to_dict() | {
             "schema_sha256": schema_digest(schema),

@@ -56,4 +56,4 @@ def test_a_page__stays_where_one_with_a_timer_made_way_for_it(page: Page, tmp_pa
             page.get_by_role("button", name="Go").click()
             expect(page.get_by_role("heading", name="Second")).to_be_visible()
             settle(page)
-            expect(page.get_by_text("What the second page says")).to_be_visible(timeout=10_000)
+            assert page.get_by_text("What the second page says").count() == 1

@@ -215,6 +215,8 @@ def test_a_clean_copy__has_the_rows_alone_and_is_judged(capsys: Capture) -> None
     pq.write_table(table, "other.parquet", compression="snappy", store_schema=False)
     speaks_of("other.parquet")
     capsys.readouterr()
+    assert checked("other.parquet") == 0
+    assert "--clean-copy FILE writes the rows alone" in capsys.readouterr().out
     assert checked("other.parquet", "--clean-copy", "clean.parquet") == 0
     printed = capsys.readouterr().out
     assert "what its bytes" in printed

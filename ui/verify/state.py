@@ -12,7 +12,7 @@ class Verdict:
     """``name`` of the file; whether it ``is_whole``, the one that its report speaks of, and the ``sentences`` on that;
     ``tables``: what the checker found in each table, by its name; ``roles`` that they were checked under, in words.
     ``is_folder``: whether it is a folder as one file, whose rows were held against their records when it was made.
-    ``copy``: the rows alone, as a Parquet file, where what another program's file holds beside them cannot be said."""
+    ``copy``: the rows alone, as a Parquet file, of a release that passes and whose bytes cannot be judged."""
 
     name: str
     is_whole: bool

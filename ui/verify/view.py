@@ -70,14 +70,15 @@ def check(ws: Workspace, name: str, content: bytes, report: bytes) -> Verdict:
     claim = claim_from(report)
     reading = read_in_child(content, name=name, reader=read_released)
     PLACES.require(ws.owner, name, size_of(reading.frame))
-    file = ReleasedFile.of_reading(reading)
-    copy = parquet_bytes(file.rows) if file.unjudged else b""
-    file = file.under(claim.schema, labels=claim.knows_labels)
+    whole = ReleasedFile.of_reading(reading)
+    file = whole.under(claim.schema, labels=claim.knows_labels)
     verification = verify(
         file.rows, claim.schema, beside=file.beside, unjudged=file.unjudged, left_out=claim.left_out, **claim.held_to
     )
     differences = claim.differences(reading.sha256, len(file.rows), claim.schema) or other_than_said(file.rows, claim)
     sentences = differences or (SAME_FILE, *rare_forms(file.rows, claim.schema))
+    is_clean = verification.passed and not differences
+    copy = parquet_bytes(whole.rows) if whole.unjudged and is_clean else b""
     return Verdict(name, not differences, sentences, {name: verification}, words_of(claim), copy=copy)
 
 
@@ -168,6 +169,7 @@ def table(names: list[str], verification: Verification, is_named: bool, copy: by
         st.download_button(
             "Clean copy (Parquet)", copy, "clean-copy.parquet", "application/vnd.apache.parquet",
             icon=":material/download:", on_click="ignore", key="download clean copy",
+            help="The rows and nothing else. It is kept in this session until you bring another file.",
         )  # fmt: skip
     for each in sorted(judged, key=lambda check: bool(check.passed)):
         check_line(each)
