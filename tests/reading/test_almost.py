@@ -3,8 +3,10 @@
 from datetime import date, datetime, timedelta
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+from anonymizer.reading.days import like_days
 from anonymizer.reading.profile import suggest
 from anonymizer.schema import Role
 from tests.reading.texts import notes, read
@@ -160,3 +162,9 @@ def test_marks_of_missing__among_numbers_and_dates_are_said(values: list[str], m
 )  # fmt: skip
 def test_marks_of_missing__are_not_seen_where_none_are(values: list[str]) -> None:
     assert "mean missing" not in notes(column(values))
+
+
+def test_a_month__is_a_word_and_no_other_sign_outside_ascii() -> None:
+    months, others = ("août", "März", "sept", "fév."), ("№№№", "–––", "１２３", "٣٣٣", "日本月")
+    texts = pa.array([f"3 {word} 1956" for word in (*months, *others)])
+    assert like_days(texts).tolist() == [True] * len(months) + [False] * len(others)
