@@ -136,6 +136,8 @@ def _read(
 
     _, about = read(source(), metadataonly=True, **options)
     names = list(about.column_names)
+    if None in names:
+        raise pyreadstat.PyreadstatError("a column has no name")
     stop(about.number_rows or 0, len(names))
     raw: dict[str, RawColumn] = {label: RawColumn(max(about.number_rows or 0, 0)) for label in names}
     rows = 0
@@ -145,7 +147,7 @@ def _read(
         stop(rows, len(names))
         for label in names:
             raw[label].add(part.pop(label), about.readstat_variable_types[label] == "string")
-        progress(0.8 * rows / max(rows, about.number_rows or rows), f"Reading {rows:,} records")
+        progress(0.8 * rows / max(rows, about.number_rows or 0, 1), f"Reading {rows:,} records")
     if not rows or not names:
         raise ReadError(f"{name} has no records.", remedy="Bring a table with at least one record.")
     columns: list[LabelledColumn] = []

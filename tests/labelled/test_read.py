@@ -221,6 +221,15 @@ def test_a_torn_file__is_one_sentence(share: float, tmp_path: Path) -> None:
         read_in_child(whole[: int(share * len(whole))], name="t.sav")
 
 
+@pytest.mark.parametrize("kind", ["sav", "dta", "xpt"])
+def test_a_file_of_columns_alone__is_one_sentence(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"empty.{kind}"
+    write = {"sav": pyreadstat.write_sav, "dta": pyreadstat.write_dta, "xpt": pyreadstat.write_xport}[kind]
+    write(pd.DataFrame({"age": np.zeros(0)}), path)
+    with pytest.raises(ReadError, match="has no records"):
+        read_table(path)
+
+
 def test_a_file_that_states_more_records_than_may_be__is_refused(tmp_path: Path) -> None:
     pyreadstat.write_dta(survey(), tmp_path / "t.dta")
     data = bytearray((tmp_path / "t.dta").read_bytes())
