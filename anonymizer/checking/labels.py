@@ -1,17 +1,21 @@
-"""Labels of a released file of SPSS, Stata or SAS, held against those that its columns should have."""
+"""A released file of SPSS, Stata or SAS: its rows, and its labels held against those that its columns should have."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from anonymizer.errors import ParameterError
 from anonymizer.json_value import short_text
-from anonymizer.labelled.read import LabelledColumn
+from anonymizer.labelled.read import LabelledColumn, read_labelled
 from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import labelled_bytes, planned_table
 from anonymizer.schema import Schema
 
+LABELLED = ("sav", "dta", "xpt")
+"""The formats of SPSS, Stata, and SAS transport files, as the signatures of files call them."""
 MOST_LISTED = 20
 """Labels that are listed at most."""
 WORDS = {
@@ -20,6 +24,32 @@ WORDS = {
 }  # fmt: skip
 """What is other where two descriptions of a column differ, by the part."""
 OTHERS = "The file does not show its columns as the report says: labels, widths or formats are others."
+
+
+def labelled_rows(data: bytes, format: str) -> tuple[pd.DataFrame, tuple[str, ...], dict[str, Variable]]:
+    """Return the rows of a file of SPSS, Stata or SAS, what else it holds, a sentence each, and what it
+    says of its columns.
+
+    Raises :class:`ReadError` for a file that cannot be read.
+    """
+    columns = []
+    for column in read_labelled(data, format, "The file", stop=lambda rows, width: None):
+        values = column.values
+        if isinstance(values, list):
+            values = pd.Categorical(pa.chunked_array(values).cast(pa.large_string()).to_pandas().replace("", None))
+        columns.append(replace(column, values=values))
+    beside = []
+    for column in columns:
+        if isinstance(column.values, pd.Categorical) and len(column.variable.levels) > len(column.values.categories):
+            beside.append(f"Column {column.name!r} has labels of codes that no row has.")
+    try:
+        same = labelled_bytes(planned_table(columns, format), format) == data
+    except ParameterError:
+        same = False
+    if not same and not beside:
+        beside.append("The file holds something beside its rows and their labels, or is not written as releases are.")
+    rows = pd.DataFrame({column.name: column.values for column in columns}, copy=False)
+    return rows, tuple(beside), {column.name: column.variable for column in columns}
 
 
 def label_problems(variables: Mapping[str, Variable], rows: pd.DataFrame, schema: Schema, format: str) -> list[str]:

@@ -5,6 +5,8 @@ that no row has, a comment, an index, a line that is written unlike the others, 
 """
 
 import csv
+import gzip
+import hashlib
 import io
 import json
 import struct
@@ -19,14 +21,12 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.cells import is_date, is_number, kept_text, kept_value, parse_cell
-from anonymizer.checking.labels import label_problems
+from anonymizer.checking.labels import LABELLED, label_problems, labelled_rows
 from anonymizer.checking.released import is_plain
 from anonymizer.checking.workbook_file import refuse_workbook, workbook_rows
 from anonymizer.errors import AnonymizerError, CellError, Progress, ReadError
 from anonymizer.json_value import parse, short_text
 from anonymizer.labelled.variable import Variable
-from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
-from anonymizer.labelled.write import read_written
 from anonymizer.reading.delimited import decode
 from anonymizer.reading.files import SIGNATURES, Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
@@ -44,6 +44,8 @@ LARGEST_ARCHIVE = 4 << 30
 """Bytes that the members of an archive may have together."""
 GZIP_LEVELS, GZIP_SYSTEMS = (0, 2, 4), (3, 255)
 """What the header of a packed file may say: how hard it was packed, and that nobody knows where, or on Unix."""
+PACKING = 6
+"""How hard releases are packed: their content, packed again, has to be the same bytes."""
 QUOTE = '"'
 MARK = b"\xef\xbb\xbf"
 MANNERS = tuple(
@@ -173,8 +175,8 @@ def read_released(
 
 def _read(data: bytes, delimiter: str, encoding: str) -> ReleasedFile:
     if data.startswith(WORKBOOKS):
-        rows, sentences, stored = _read_workbook(data)
-        return ReleasedFile(rows, (*index_columns(rows.columns), *sentences), True, stored)
+        rows, sentences, stored, unjudged = _read_workbook(data)
+        return ReleasedFile(rows, (*index_columns(rows.columns), *sentences), True, stored, unjudged=unjudged)
     if data[:4] in (b"PAR1", b"PARE"):
         from anonymizer.checking.parquet_file import parquet_rows
 
@@ -182,8 +184,8 @@ def _read(data: bytes, delimiter: str, encoding: str) -> ReleasedFile:
         rows = table.to_pandas(strings_to_categorical=True, date_as_object=False, ignore_metadata=True)
         return ReleasedFile(rows, (*index_columns(rows.columns), *beside), False, unjudged=unjudged)
     kind = next((SIGNATURES[start] for start in SIGNATURES if data.startswith(start)), "csv")
-    if kind in LABELLED_FORMATS:
-        rows, others, variables = read_written(data, kind)
+    if kind in LABELLED:
+        rows, others, variables = labelled_rows(data, kind)
         beside = (*index_columns(rows.columns), *others)
         return ReleasedFile(rows, beside, False, variables=variables, format=kind)
     if kind == "feather":
@@ -193,28 +195,30 @@ def _read(data: bytes, delimiter: str, encoding: str) -> ReleasedFile:
             rows, (*index_columns(rows.columns), *([] if arrow_bytes(rows) == data else [other])), False
         )
     packing: list[str] = []
+    unjudged = ""
     if data[:2] == b"\x1f\x8b":
-        data, packing = _unpacked(data)
+        data, packing, unjudged = _unpacked(data)
     data = decode(data, encoding)[0] if encoding != "utf-8" else data
     rows = _read_csv(data, delimiter)
-    return ReleasedFile(rows, (*packing, *index_columns(rows.columns), *_beside_lines(data, delimiter)), True)
+    beside = (*packing, *index_columns(rows.columns), *_beside_lines(data, delimiter))
+    return ReleasedFile(rows, beside, True, unjudged=unjudged)
 
 
-def _read_workbook(data: bytes) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
-    """Return what :func:`workbook_rows` does of a workbook that has nothing but plain cells and their labels; refuse
-    any other."""
+def _read_workbook(data: bytes) -> tuple[pd.DataFrame, list[str], dict[str, str], str]:
+    """Return what :func:`workbook_rows` does of a workbook that has nothing but plain cells and their labels, and why
+    its bytes cannot be judged, "" where they can; refuse any other."""
     try:
-        members, beside = read_archive(data)
+        members, beside, unjudged = read_archive(data)
     except ReadError:
-        members, beside = {}, ["unreadable"]
-    return refuse_workbook() if beside else workbook_rows(members)
+        refuse_workbook()
+    return refuse_workbook() if beside else (*workbook_rows(members), unjudged)
 
 
-def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str]]:
-    """Return the members of a ZIP file in their order, and what else is in it, a sentence each. Raises
-    :class:`ReadError` when it cannot be read."""
+def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str], str]:
+    """Return the members of a ZIP file in their order, what else is in it, a sentence each, and why that cannot be said
+    of its bytes, "" where it can. Raises :class:`ReadError` when it cannot be read."""
     members: dict[str, bytes] = {}
-    start, directory, beside = bytearray(), bytearray(), []
+    start, directory, beside, unjudged = bytearray(), bytearray(), [], ""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
@@ -241,13 +245,29 @@ def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str]]:
                 content = _unfolded(body, info)
                 if content is None:
                     beside.append(f"{short_text(info.filename)} is damaged, or not packed as Copse packs it.")
+                elif _packed(content) != body:
+                    unjudged = packed_otherwise(data)
                 members[info.filename] = content or b""
     except (zipfile.BadZipFile, zlib.error, struct.error, ValueError, NotImplementedError, EOFError) as error:
         raise ReadError("This archive is damaged or cut off.", remedy="Bring the file as it was downloaded.") from error
     ending = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, len(infos), len(infos), len(directory), len(start), 0)
     if start + directory + ending != data:
         beside.append("Something stands between or behind the members of the archive, or is noted in it.")
-    return members, beside
+    return members, beside, unjudged
+
+
+def _packed(content: bytes) -> bytes:
+    """Return a content as it stands packed in the archive of a release."""
+    pack = zlib.compressobj(PACKING, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return pack.compress(content) + pack.flush()
+
+
+def packed_otherwise(data: bytes) -> str:
+    """Return what is to be said of a file that another program, or another version of zlib, packed."""
+    return (
+        f"The file is not packed as zlib {zlib.ZLIB_RUNTIME_VERSION} packs it. Its content is checked; what its bytes "
+        f"(SHA-256 {hashlib.sha256(data).hexdigest()}) may hold beside it cannot be said."
+    )
 
 
 def _unfolded(body: bytes, info: zipfile.ZipInfo) -> bytes | None:
@@ -267,20 +287,25 @@ def index_columns(columns: Iterable[object]) -> list[str]:
     return [f"Column {name!r} looks like the index of a table: it can say where a row came from." for name in names]
 
 
-def _unpacked(data: bytes) -> tuple[bytes, list[str]]:
-    """Return the text of a gzip file, and what else it holds."""
+def _unpacked(data: bytes) -> tuple[bytes, list[str], str]:
+    """Return the text of a gzip file, what else it holds, and why that cannot be said of its bytes, "" where it can."""
+    unpack = zlib.decompressobj(wbits=31)
+    text = unpack.decompress(data) + unpack.flush()
+    if not unpack.eof:
+        raise EOFError("it is cut off")
+    again = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=again, compresslevel=PACKING, mtime=0) as packing:
+        packing.write(text)
+    if again.getvalue() == data:
+        return text, [], ""
     beside = []
     if data[3]:
         beside.append("The packed file has a name, a comment or other notes in its header.")
     elif any(data[4:8]) or data[8] not in GZIP_LEVELS or data[9] not in GZIP_SYSTEMS:
         beside.append("The header of the packed file says when or where it was packed.")
-    unpack = zlib.decompressobj(wbits=31)
-    text = unpack.decompress(data) + unpack.flush()
-    if not unpack.eof:
-        raise EOFError("it is cut off")
     if unpack.unused_data:
         beside.append("The packed file goes on after its end: there is a second part.")
-    return text, beside
+    return text, beside, packed_otherwise(data)
 
 
 def _read_csv(data: bytes, delimiter: str) -> pd.DataFrame:

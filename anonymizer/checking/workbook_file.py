@@ -4,6 +4,7 @@ This is the only form in which a release is a workbook; what else one can hold (
 properties, formulas) is refused.
 """
 
+import hashlib
 import html
 import re
 from collections.abc import Mapping
@@ -13,43 +14,30 @@ import pandas as pd
 
 from anonymizer.cells import is_number, kept_text, kept_value
 from anonymizer.errors import ReadError
-from anonymizer.labelled.variable import LABEL_HEAD, LABEL_KINDS, LABEL_SHEET, label_order
 
 SHEET, SECOND = "xl/worksheets/sheet1.xml", "xl/worksheets/sheet2.xml"
 """The sheet of the rows, and that of the labels."""
-_XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-_OFFICE = "http://schemas.openxmlformats.org/"
-_MAIN = f"{_OFFICE}spreadsheetml/2006/main"
-_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-_LINKS = f'{_XML}<Relationships xmlns="{_OFFICE}package/2006/relationships">'
-_SHEET_LINK = f"{_OFFICE}officeDocument/2006/relationships/worksheet"
-SHEET_START = f'{_XML}<worksheet xmlns="{_MAIN}"><sheetData>'
-SHEET_END = "</sheetData></worksheet>"
+PARTS = (
+    "a25f4051861be752132e2a0f771c64745f0680d6daef77afa8c2f725f5266d62",
+    "bdd1ad7cf1a0befb660691be780e179df2daef0dee5ae843f8abd5e37a6008ba",
+)
+"""The SHA-256 of all other parts: of a workbook of rows alone, and of one with labels."""
+LABEL_HEAD, LABEL_KINDS = ("column", "what", "code", "label"), ("variable label", "value label", "missing value")
+"""The first row of the sheet of labels, and what its rows tell, in their order."""
+START = (
+    '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+)
+END = "</sheetData></worksheet>"
 _ROW = re.compile(r"<row>((?:<c/>|<c><v>[^<>&]+</v></c>|<c t=\"inlineStr\"><is><t>[^<>]+</t></is></c>)+)</row>\n")
 _CELL = re.compile(r"<c/>|<c><v>([^<>&]+)</v></c>|<c t=\"inlineStr\"><is><t>([^<>]+)</t></is></c>")
-_HIDDEN_LETTER = re.compile(r"_x([0-9A-F]{4})_")
-
-
-def book_parts(labels: bool) -> dict[str, str]:
-    """Return all parts of a workbook but its sheets: of one, or of two with that of the ``labels``."""
-    sheets = {SHEET: "release"} | ({SECOND: LABEL_SHEET} if labels else {})
-    types = "".join(f'<Override PartName="/{part}" ContentType="{_TYPE}.worksheet+xml"/>' for part in sheets)
-    numbered = list(enumerate(sheets.items(), 1))
-    links = "".join(
-        f'<Relationship Id="r{at}" Type="{_SHEET_LINK}" Target="{part.removeprefix("xl/")}"/>'
-        for at, (part, _) in numbered
-    )
-    names = "".join(f'<sheet name="{name}" sheetId="{at}" r:id="r{at}"/>' for at, (_, name) in numbered)
-    return {
-        "[Content_Types].xml": f'{_XML}<Types xmlns="{_OFFICE}package/2006/content-types"><Default Extension="rels" '
-        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override '
-        f'PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/>{types}</Types>',
-        "_rels/.rels": f'{_LINKS}<Relationship Id="r1" Type="{_OFFICE}officeDocument/2006/relationships/officeDocument"'
-        ' Target="xl/workbook.xml"/></Relationships>',
-        "xl/_rels/workbook.xml.rels": f"{_LINKS}{links}</Relationships>",
-        "xl/workbook.xml": f'{_XML}<workbook xmlns="{_MAIN}" '
-        f'xmlns:r="{_OFFICE}officeDocument/2006/relationships"><sheets>{names}</sheets></workbook>',
-    }
+_TEXT = re.compile(
+    r"(?:[^&<>_\x00-\x1f\x7f-\x9f\ufffe\uffff]++|&(?:amp|lt|gt);|_x(?:00[0189][0-9A-F]|007F|FFF[EF])_"
+    r"|_x005F_(?=x[0-9A-Fa-f]{4}_)|_(?!x[0-9A-Fa-f]{4}_))++"
+)
+"""What stands in a cell of text, one way: control characters by their number, three letters as XML asks, all else
+plain."""
+_NUMBERED = re.compile(r"_x([0-9A-F]{4})_")
 
 
 def workbook_rows(members: Mapping[str, bytes]) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
@@ -58,9 +46,13 @@ def workbook_rows(members: Mapping[str, bytes]) -> tuple[pd.DataFrame, list[str]
 
     Raises :class:`ReadError` for a workbook of another form.
     """
-    sheets = {name: members[name].decode("utf-8", "replace") for name in (SHEET, SECOND) if name in members}
-    parts = {name: content.decode("utf-8", "replace") for name, content in members.items() if name not in sheets}
-    if SHEET not in sheets or parts != book_parts(SECOND in sheets):
+    names = [name for name in (SHEET, SECOND) if name in members]
+    others = (name.encode() + b"\0" + members[name] + b"\0" for name in sorted(members) if name not in names)
+    try:
+        sheets = {name: members[name].decode() for name in names}
+    except UnicodeDecodeError:
+        refuse_workbook()
+    if SHEET not in sheets or hashlib.sha256(b"".join(others)).hexdigest() != PARTS[SECOND in sheets]:
         refuse_workbook()
     stored: list[set[str]] = []
     head, *rows = _rows(sheets[SHEET], stored)
@@ -78,10 +70,10 @@ def workbook_rows(members: Mapping[str, bytes]) -> tuple[pd.DataFrame, list[str]
 def _rows(sheet: str, stored: list[set[str]]) -> list[list[str | None]]:
     """Return the rows of a sheet of plain cells, at least one, all of one width. ``stored``: takes how the cells of
     each column below the head are stored."""
-    if not (sheet.startswith(SHEET_START) and sheet.endswith(SHEET_END)):
+    if not (sheet.startswith(START) and sheet.endswith(END)):
         refuse_workbook()
     rows: list[list[str | None]] = []
-    place, end = len(SHEET_START), len(sheet) - len(SHEET_END)
+    place, end = len(START), len(sheet) - len(END)
     while place < end:
         row = _ROW.match(sheet, place, end)
         if row is None:
@@ -103,7 +95,7 @@ def _rows(sheet: str, stored: list[set[str]]) -> list[list[str | None]]:
 def _beside_labels(rows: list[list[str | None]], frame: pd.DataFrame) -> list[str]:
     """Return what a sheet of labels holds beside one label of each column and of each of its codes, in their order."""
     head, *entries = [[None if text is None else kept_value(text) for text in row] for row in rows]
-    spelled = all(text is None or label_text(kept_value(text)) == text for row in rows for text in row)
+    spelled = all(text is None or _label_text(kept_value(text)) == text for row in rows for text in row)
     if tuple(head) != LABEL_HEAD or not entries or not spelled:
         return ["The sheet of labels is not written as releases are."]
     sentences, before = [], None
@@ -112,7 +104,7 @@ def _beside_labels(rows: list[list[str | None]], frame: pd.DataFrame) -> list[st
     for name, kind, code, label in entries:
         if name not in places or kind not in LABEL_KINDS or not label or (kind == LABEL_KINDS[0]) != (code is None):
             return ["The sheet of labels is not written as releases are."]
-        order = (places[name], label_order(kind, code or ""))
+        order = (places[name], LABEL_KINDS.index(kind), *_place_of(code or ""))
         if before is not None and order <= before:
             return ["The sheet of labels is not in the order in which releases have it."]
         before = order
@@ -121,8 +113,14 @@ def _beside_labels(rows: list[list[str | None]], frame: pd.DataFrame) -> list[st
     return list(dict.fromkeys(sentences))
 
 
-def label_text(text: str) -> str:
-    """Return a text as it stands in the sheet of labels, one way: a number bare, all else as CSV has it."""
+def _place_of(code: str) -> tuple[float, str]:
+    """Return what codes of a column stand in the order of: numbers by their size, texts behind them."""
+    number = re.fullmatch(r"-?\d{1,300}(\.\d{1,20})?(e[+-]?\d{1,2})?", code)
+    return float(code) if number else float("inf"), code
+
+
+def _label_text(text: str) -> str:
+    """Return how a text has to stand in the sheet of labels: a number bare, all else as CSV has it."""
     return text if is_number(text) else kept_text(text)
 
 
@@ -132,18 +130,9 @@ def _cell_text(number: str, text: str) -> str | None:
         return number if is_number(number) else refuse_workbook()
     if not text:
         return None
-    letters = _HIDDEN_LETTER.sub(lambda code: chr(int(code[1], 16)), html.unescape(text))
-    return letters if sheet_text(letters) == text else refuse_workbook()
-
-
-def sheet_text(text: str) -> str:
-    """Return a text as it stands in a cell of a sheet, one way: control characters by their number, all else plain."""
-    numbered = re.sub(r"_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x1f\x7f-\x9f\ufffe\uffff]", _numbered, text)
-    return html.escape(numbered, quote=False)
-
-
-def _numbered(letter: "re.Match[str]") -> str:
-    return f"_x{ord(letter[0]):04X}_"
+    if not _TEXT.fullmatch(text):
+        refuse_workbook()
+    return _NUMBERED.sub(lambda code: chr(int(code[1], 16)), html.unescape(text))
 
 
 def refuse_workbook() -> NoReturn:

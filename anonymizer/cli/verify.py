@@ -66,7 +66,7 @@ def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
     add_settings(check, *Limits().required, "suppression")
     add_population(check)
     check.add_argument(
-        "--clean-copy", metavar="PARQUET", help="write the rows of a Parquet file of another program, and nothing else"
+        "--clean-copy", metavar="PARQUET", help="write the rows of a file that another program wrote, and nothing else"
     )
     check.add_argument("--json", action="store_true", help="print the checks as JSON")
     check.set_defaults(run=run_verify)
@@ -77,7 +77,7 @@ def run_verify(options: argparse.Namespace) -> int:
     table = options.input if isinstance(options.input, Address) else None
     first = first_bytes(options.input, 100) if table is None and Path(options.input).is_file() else b""
     if options.clean_copy:
-        require_place(options.clean_copy, first)
+        require_place(options, first)
     if table is None and (Path(options.input).is_dir() or is_archive(first)):
         return run_apart(options)
     if is_packet(first):
@@ -87,10 +87,9 @@ def run_verify(options: argparse.Namespace) -> int:
     if table is None:
         released = read_apart(options.input, options=released_options(options), reader=read_released)
         file, content = ReleasedFile.of_reading(released), released.sha256
-        copy = parquet_bytes(file.rows) if options.clean_copy else b""
     else:
         rows = rows_bytes(ask_password(table, read_rows))
-        file, content, copy = read_file(rows), digest(rows), b""
+        file, content = read_file(rows), digest(rows)
     reading = reading_of(options.original, options) if options.original else None
     original = None if reading is None else reading.frame
     schema = released_schema(file.rows, original, options, claim)
@@ -107,10 +106,10 @@ def run_verify(options: argparse.Namespace) -> int:
         differences = other_than_said(file.rows, claim, is_file=table is None)
     same, about = (None, "") if claim is None or reading is None else claim.original(reading.sha256)
     passed = verification.passed and not differences and same is not False
-    if copy and passed:
-        write_file(options.clean_copy, copy)
+    if options.clean_copy and passed:
+        write_file(options.clean_copy, parquet_bytes(file.rows))
         remarks = [*remarks, f"Written, the rows alone: {options.clean_copy}"]
-    elif copy:
+    elif options.clean_copy:
         remarks = [*remarks, "No clean copy is written of a release that fails a check."]
     elif file.unjudged:
         remarks = [*remarks, "--clean-copy FILE writes the rows alone."]
@@ -130,12 +129,12 @@ def run_verify(options: argparse.Namespace) -> int:
     return 0 if passed else 1
 
 
-def require_place(copy: str, first: bytes) -> None:
-    """Raise :class:`ParameterError` unless a clean copy can be written: of a Parquet file, to a name that is free."""
-    if first[:4] != b"PAR1":
-        raise ParameterError("--clean-copy is of a Parquet file, and the input is none.", remedy="Leave it out.")
-    if Path(copy).exists():
-        raise ParameterError(f"{copy} is there already.", remedy="Give --clean-copy a name that is free.")
+def require_place(options: argparse.Namespace, first: bytes) -> None:
+    """Raise :class:`ParameterError` unless a clean copy can be written: of one file, to a name that is free."""
+    if not first or is_archive(first) or is_packet(first):
+        raise ParameterError("--clean-copy is of one released file, and the input is none.", remedy="Leave it out.")
+    if Path(options.clean_copy).exists():
+        raise ParameterError(f"{options.clean_copy} is there already.", remedy="Give --clean-copy a name that is free.")
 
 
 def released_options(options: argparse.Namespace) -> ReadOptions:

@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError
 from anonymizer.labelled.forms import code_form, moment_form, number_form, screen_width, text_form
-from anonymizer.labelled.read import LabelledColumn, first_days, moment_scale, period_numbers, period_of, read_labelled
+from anonymizer.labelled.read import LabelledColumn, first_days, moment_scale, period_numbers, period_of
 from anonymizer.labelled.variable import Code, Variable
 
 FORMATS = ("sav", "dta", "xpt")
@@ -280,32 +279,6 @@ def labelled_bytes(columns: Sequence[LabelledColumn], format: str) -> bytes:
         raise _refusal(format, f"not this table: {str(error)[:200].rstrip('.')}") from error
     sides = {column.name: column.variable.alignment for column in columns}
     return _aligned(data, [sides[name] for name in frame]) if format == "sav" else data
-
-
-def read_written(data: bytes, format: str) -> tuple[pd.DataFrame, tuple[str, ...], dict[str, Variable]]:
-    """Return the rows of a file that :func:`labelled_bytes` wrote, what else it holds, a sentence each, and what it
-    says of its columns.
-
-    Raises :class:`ReadError` for a file that cannot be read.
-    """
-    columns = []
-    for column in read_labelled(data, format, "The file", stop=lambda rows, width: None):
-        values = column.values
-        if isinstance(values, list):
-            values = pd.Categorical(pa.chunked_array(values).cast(pa.large_string()).to_pandas().replace("", None))
-        columns.append(replace(column, values=values))
-    beside = []
-    for column in columns:
-        if isinstance(column.values, pd.Categorical) and len(column.variable.levels) > len(column.values.categories):
-            beside.append(f"Column {column.name!r} has labels of codes that no row has.")
-    try:
-        same = labelled_bytes(planned_table(columns, format), format) == data
-    except ParameterError:
-        same = False
-    if not same and not beside:
-        beside.append("The file holds something beside its rows and their labels, or is not written as releases are.")
-    rows = pd.DataFrame({column.name: column.values for column in columns}, copy=False)
-    return rows, tuple(beside), {column.name: column.variable for column in columns}
 
 
 def _cells(column: LabelledColumn, format: str) -> Any:

@@ -6,9 +6,9 @@ import io
 import json
 import re
 import struct
-import zlib
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,29 +66,27 @@ class Packing:
 
     def __init__(self, name: str, most: int = LARGEST) -> None:
         self.name, self.most = name, most
-        self._sink, self._entries = io.BytesIO(), bytearray()
+        self._sink = io.BytesIO()
+        self._files = zipfile.ZipFile(self._sink, "w", allowZip64=False)
         self._places: dict[str, slice] = {}
         self._archive: Archive | None = None
 
     def write(self, name: str, content: bytes) -> None:
         """Add a file. Raises :class:`ParameterError` when they become too many bytes."""
-        start = self._sink.tell()
-        head, entry = _heads(name, len(content), zlib.crc32(content), start)
-        if start + len(head) + len(content) > self.most:
+        if self._sink.tell() + len(content) > self.most:
             raise ParameterError(
                 f"The release takes more than {bytes_text(self.most)}, and so it cannot leave as one file.",
                 remedy="Let fewer columns leave, or have the rows sorted by their content, which packs them well.",
             )
-        self._sink.write(head)
-        self._sink.write(content)
-        self._entries += entry
-        self._places[name] = slice(start + len(head), self._sink.tell())
+        file = zipfile.ZipInfo(name)  # its time is the first that ZIP knows
+        file.create_system, file.external_attr = 3, 0o100644 << 16
+        self._files.writestr(file, content)
+        self._places[name] = slice(self._sink.tell() - len(content), self._sink.tell())
 
     def archive(self) -> "Archive":
         """Return the ZIP file of the files so far; after that, none is added."""
         if self._archive is None:
-            start = self._sink.tell()
-            self._sink.write(self._entries + _ending(len(self._places), len(self._entries), start))
+            self._files.close()
             self._archive = Archive(self.name, self._sink.getvalue(), self._places)
             self._sink.close()
         return self._archive
@@ -111,28 +109,23 @@ class Archive:
         """
         if len(data) > LARGEST:
             raise ReadError(f"{name} has more than {bytes_text(LARGEST)}.", remedy="Unpack it, and check the folder.")
-        places: dict[str, slice] = {}
-        entries, place, view = bytearray(), 0, memoryview(data)
-        while data[place : place + 4] == _FILE and len(places) < _MOST_FILES:
-            fields = data[place + 14 : place + 30]
-            if len(fields) < 16:
-                break
-            crc, _, size, length, _ = struct.unpack("<3L2H", fields)
-            file = data[place + 30 : place + 30 + min(length, 40)].decode("ascii", "replace")
-            start = place + 30 + length
-            head, entry = _heads(file, size, crc, place) if _is_file(file) else (b"", b"")
-            whole = start + size <= len(data) and file not in places and zlib.crc32(view[start : start + size]) == crc
-            if not whole or data[place:start] != head:
-                break
-            places[file] = slice(start, start + size)
-            entries += entry
-            place = start + size
-        if not places or data[place:] != entries + _ending(len(places), len(entries), place):
+        again = Packing(name, LARGEST)
+        with (
+            suppress(zipfile.BadZipFile, EOFError, ValueError, RuntimeError, struct.error, ParameterError),
+            zipfile.ZipFile(io.BytesIO(data)) as packed,
+        ):
+            for file in packed.infolist():
+                fitting = _is_file(file.filename) and file.compress_type == zipfile.ZIP_STORED
+                if not fitting or file.filename in again._places:
+                    break
+                again.write(file.filename, packed.read(file))
+        archive = again.archive()
+        if not archive.places or archive.data != data:
             raise ReadError(
                 f"{name} is damaged, or holds something beside the files of a release as they were packed.",
                 remedy="Bring it as it was downloaded, or unpack it and check the folder.",
             )
-        return cls(name, data, places)
+        return archive
 
     def read(self, name: str) -> bytes:
         """Return the content of a file. Raises :class:`ReadError` where it is not there."""
@@ -141,28 +134,13 @@ class Archive:
         return self.data[self.places[name]]
 
 
-_FILE, _ENTRY, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
-_MOST_FILES = 10_000
-
-
 def _is_file(name: str) -> bool:
     return name in (MANIFEST, DICTIONARY) or PART.fullmatch(name) is not None
 
 
-def _heads(name: str, size: int, crc: int, start: int) -> tuple[bytes, bytes]:
-    """Return what stands before a file in a ZIP file, and its entry in the directory: with no time and no note."""
-    fields = struct.pack("<5H3L2H", 20, 0, 0, 0, 0x21, crc, size, size, len(name), 0)
-    entry = _ENTRY + bytes((20, 3)) + fields + struct.pack("<3H2L", 0, 0, 0, 0o100644 << 16, start)
-    return _FILE + fields + name.encode(), entry + name.encode()
-
-
-def _ending(files: int, size: int, start: int) -> bytes:
-    return struct.pack("<4s4H2LH", _END, 0, 0, files, files, size, start, 0)
-
-
 def is_archive(data: bytes) -> bool:
     """Return whether the first bytes of a file are those of a release as one ZIP file: a part comes first."""
-    return data.startswith(_FILE) and PART.match(data[30:60].decode("ascii", "replace")) is not None
+    return data.startswith(b"PK\3\4") and PART.match(data[30:60].decode("ascii", "replace")) is not None
 
 
 def archive_of(folder: Path, manifest: Manifest, most: int = LARGEST) -> Archive | None:

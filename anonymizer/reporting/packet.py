@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.checking.rare_forms import rare_forms
-from anonymizer.checking.released_file import BESIDE, ReleasedFile, read_archive, read_file
+from anonymizer.checking.released_file import BESIDE, UNJUDGED, ReleasedFile, read_archive, read_file
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError, GuaranteeError, Progress, ReadError, no_progress
 from anonymizer.json_value import JsonValue, first_difference, parse, short_text
@@ -174,13 +174,14 @@ def write_packet(path: str | Path, packet: bytes) -> None:
 class PacketCheck:
     """What came of checking a packet. ``differences``: how it is not what it says, a sentence each; ``tables``: the
     checker's findings of each table in it, by path; ``claim``: of its report, ``None`` where that cannot be read;
-    ``rare``: rare forms among the values, a sentence each, where no original is at hand."""
+    ``more``: what else is to be said, a sentence each: that its bytes cannot be judged, and, where no original is at
+    hand, rare forms among the values."""
 
     audience: str
     differences: tuple[str, ...]
     tables: Mapping[str, Verification]
     claim: Claim | None
-    rare: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -205,7 +206,7 @@ class PacketCheck:
         return (
             f"Not read: {unread}. Their bytes are those of the manifest, and what they say was not compared.",
             "Nobody signed the manifest: it shows damage, and changes that do not fit, but not who made the packet.",
-            *self.rare,
+            *self.more,
         )
 
 
@@ -223,8 +224,8 @@ def is_packet(data: bytes) -> bool:
     return data.startswith(b"PK\x03\x04") and data[30 : 30 + len(MANIFEST)] == MANIFEST.encode()
 
 
-Unfold = Callable[[bytes], tuple[dict[str, bytes], list[str]]]
-"""What gives the members of an archive, and what else is in it."""
+Unfold = Callable[[bytes], tuple[dict[str, bytes], list[str], str]]
+"""What gives the members of an archive, what else is in it, and why that cannot be said."""
 
 
 def read_members(
@@ -235,19 +236,20 @@ def read_members(
     It is a reader for :func:`anonymizer.reading.child.read_in_child`, so that an archive of a stranger unfolds there;
     :func:`members_of` gives back what :func:`anonymizer.checking.released_file.read_archive` does.
     """
-    members, beside = read_archive(data)
+    members, beside, unjudged = read_archive(data)
     contents = [b64encode(content).decode() for content in members.values()]
     return Content(
         pd.DataFrame({"path": list(members), "content": contents}, dtype="str"), options,
-        [Problem(BESIDE, sentence) for sentence in beside],
+        [Problem(BESIDE, sentence) for sentence in beside] + ([Problem(UNJUDGED, unjudged)] if unjudged else []),
     )  # fmt: skip
 
 
-def members_of(reading: Reading) -> tuple[dict[str, bytes], list[str]]:
-    """Return the members that :func:`read_members` read in another process, and what else is in the archive."""
+def members_of(reading: Reading) -> tuple[dict[str, bytes], list[str], str]:
+    """Return what :func:`read_members` read in another process as
+    :func:`anonymizer.checking.released_file.read_archive` does."""
     rows = zip(reading.frame["path"], reading.frame["content"], strict=True)
-    beside = [problem.text for problem in reading.problems if problem.level == BESIDE]
-    return {str(path): b64decode(content) for path, content in rows}, beside
+    beside, unjudged = ([one.text for one in reading.problems if one.level == level] for level in (BESIDE, UNJUDGED))
+    return {str(path): b64decode(content) for path, content in rows}, beside, "".join(unjudged)
 
 
 def check_packet(
@@ -265,7 +267,7 @@ def check_packet(
     what reads the archive and each table in it. Raises :class:`ReadError` when it is no packet, or cannot be read at
     all.
     """
-    members, sentences = unfold(data)
+    members, sentences, unjudged = unfold(data)
     if MANIFEST not in members:
         raise ReadError("This is no release packet: it has no manifest.", remedy=REMEDY)
     content = members.pop(MANIFEST)
@@ -292,7 +294,8 @@ def check_packet(
         verification = _verify(first[1], report.claim, None, {}) if more else tables[TABLES["csv"]]
         sentences += _others_that_follow(members, report, first, verification, audience, unfold)
     rare = () if original is not None or first is None else rare_forms(first[1].rows, report.schema)
-    return PacketCheck(audience, tuple(dict.fromkeys(sentences)), tables, report.claim, rare)
+    notes = (*([unjudged] if unjudged else []), *rare)
+    return PacketCheck(audience, tuple(dict.fromkeys(sentences)), tables, report.claim, notes)
 
 
 def _tables(

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -64,18 +63,6 @@ def test_a_footer__hides_no_text_in_any_place(parquet: bytes) -> None:
             continue
         wrong += [] if beside or unjudged else [at]
     assert not wrong
-
-
-def test_any_changed_byte__is_not_silent(parquet: bytes) -> None:
-    rng, rows = np.random.default_rng(3), parquet_rows(parquet)[0]
-    for at in rng.integers(0, len(parquet), 250):
-        forged = bytearray(parquet)
-        forged[at] ^= 1 << int(rng.integers(8))
-        try:
-            table, beside, unjudged = parquet_rows(bytes(forged))
-        except (ReadError, pa.ArrowException, OSError, UnicodeDecodeError):
-            continue
-        assert beside or unjudged or not table.equals(rows), at  # other rows are another release
 
 
 OTHERS = {"snappy": {"compression": "snappy"}, "statistics": {"compression": "zstd"}, "old": {"version": "1.0"}}

@@ -1,9 +1,11 @@
 """The check of single files, folders and tables: what no row needs is refused, and what nobody vouches for is said."""
 
 import gzip
+import io
 import json
 import re
 import struct
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -223,15 +225,41 @@ def test_a_clean_copy__has_the_rows_alone_and_is_judged(capsys: Capture) -> None
     assert digest(Path("other.parquet").read_bytes()) in printed
     assert "Written, the rows alone: clean.parquet" in printed
     assert Path("clean.parquet").read_bytes() == Path("out.parquet").read_bytes()
+    Path("parts").mkdir()
     for copy, file, says in (
         ("clean.parquet", "other.parquet", "is there already"),
-        ("new.parquet", "people.csv", "the input is none"),
+        ("new.parquet", "parts", "the input is none"),
     ):
         assert checked(file, "--clean-copy", copy) == 2
         assert says in capsys.readouterr().err
     assert checked("other.parquet", "--k", "500", "--clean-copy", "new.parquet") == 1
     assert "No clean copy is written" in capsys.readouterr().out
     assert not Path("new.parquet").exists()
+
+
+@pytest.mark.parametrize("format", ["csv.gz", "xlsx"])
+def test_what_another_program_packed__is_checked_and_has_a_clean_copy(capsys: Capture, format: str) -> None:
+    assert make("--out", f"out.{format}", "--report", "report.json") == 0
+    data = Path(f"out.{format}").read_bytes()
+    if format == "xlsx":
+        sink = io.BytesIO()
+        with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as book:
+            for name, content in read_archive(data)[0].items():
+                part = zipfile.ZipInfo(name)
+                part.compress_type, part.create_system, part.external_attr = zipfile.ZIP_DEFLATED, 3, 0o100644 << 16
+                book.writestr(part, content, compresslevel=1)
+        other = sink.getvalue()
+    else:
+        other = gzip.compress(gzip.decompress(data), 1, mtime=0)
+    Path(f"other.{format}").write_bytes(other)
+    speaks_of(f"other.{format}")
+    capsys.readouterr()
+    assert checked(f"other.{format}", "--clean-copy", "clean.parquet") == 0
+    printed = capsys.readouterr().out
+    assert "cannot be said" in printed
+    assert digest(other) in printed
+    assert make("--out", "out.parquet") == 0
+    assert Path("clean.parquet").read_bytes() == Path("out.parquet").read_bytes()
 
 
 def test_a_column_that_nobody_named__is_refused_or_said(capsys: Capture) -> None:

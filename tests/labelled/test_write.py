@@ -14,7 +14,6 @@ from python_calamine import CalamineWorkbook
 
 from anonymizer.checking.released_file import read_archive, read_file
 from anonymizer.checking.verify import verify
-from anonymizer.checking.workbook_file import SECOND
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
 from anonymizer.labelled.forms import code_form, moment_form, number_form
@@ -27,6 +26,7 @@ from anonymizer.reading.files import read_table
 from anonymizer.reading.profile import suggest
 from anonymizer.releasing.files import archive
 from anonymizer.releasing.release import Release
+from anonymizer.releasing.workbook import LABELS
 from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.packet import check_packet, packet_of
 from anonymizer.reporting.packet_files import PLAIN
@@ -83,7 +83,7 @@ def test_a_packet__has_a_table_with_labels_in_every_format(folder: Path) -> None
     check = check_packet(packet)
     assert check.passed
     assert set(check.tables) == {f"data/release.{format}" for format in (*PLAIN, "feather", *FORMATS)}
-    members, _ = read_archive(packet)
+    members, _, _ = read_archive(packet)
     _, about = pyreadstat.read_sav(io.BytesIO(members["data/release.sav"]), metadataonly=True)
     assert about.column_names_to_labels["income"] == "الدخل"
     damaged = members | {"data/release.dta": members["data/release.dta"] + b"row 7 is Ada"}
@@ -230,13 +230,13 @@ def test_a_workbook__has_a_sheet_of_labels(folder: Path) -> None:
     assert ["answer", "missing value", "-9", "Refused"] in rows
     assert ["income_missing", "missing value", "-9", "Refused"] in rows
     assert all(isinstance(text, str) for row in rows for text in row)
-    assert b"<f>" not in read_archive(data)[0][SECOND]
+    assert b"<f>" not in read_archive(data)[0][LABELS]
     again = read_in_child(data, name="release.xlsx")
     assert not again.questions
     assert again.options.sheet == "release"
     assert list(again.frame.columns) == list(release.frame().columns)
     bare = replace(release, columns=tuple(replace(one, variable=Variable()) for one in release.columns))
-    assert SECOND not in read_archive(bare.to_bytes("xlsx"))[0]
+    assert LABELS not in read_archive(bare.to_bytes("xlsx"))[0]
 
 
 @pytest.mark.parametrize(
@@ -249,11 +249,11 @@ def test_a_workbook__has_a_sheet_of_labels(folder: Path) -> None:
     ],
 )
 def test_a_sheet_of_labels__hides_nothing(before: str, after: str, words: str | None, folder: Path) -> None:
-    members, _ = read_archive(release_of(folder)[0].to_bytes("xlsx"))
-    sheet = members[SECOND].decode()
+    members, _, _ = read_archive(release_of(folder)[0].to_bytes("xlsx"))
+    sheet = members[LABELS].decode()
     place = sheet.rfind(before)
     changed = sheet[:place] + after + sheet[place + len(before) :]
-    data = archive(members | {SECOND: changed.encode()})
+    data = archive(members | {LABELS: changed.encode()})
     if words is None:
         with pytest.raises(ReadError, match="plain cells"):
             read_file(data)
@@ -262,11 +262,11 @@ def test_a_sheet_of_labels__hides_nothing(before: str, after: str, words: str | 
 
 
 def test_rows_of_labels__stand_in_one_order(folder: Path) -> None:
-    members, _ = read_archive(release_of(folder)[0].to_bytes("xlsx"))
-    start, first, *rows, last = members[SECOND].decode().split("\n")
+    members, _, _ = read_archive(release_of(folder)[0].to_bytes("xlsx"))
+    start, first, *rows, last = members[LABELS].decode().split("\n")
     for wrong in ([*rows[:-2], rows[-1], rows[-2]], [*rows, rows[-1]], []):
         sheet = "\n".join([start, first, *wrong, last]).encode()
-        assert read_file(archive(members | {SECOND: sheet})).beside
+        assert read_file(archive(members | {LABELS: sheet})).beside
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -70,15 +70,14 @@ def check(ws: Workspace, name: str, content: bytes, report: bytes) -> Verdict:
     claim = claim_from(report)
     reading = read_in_child(content, name=name, reader=read_released)
     PLACES.require(ws.owner, name, size_of(reading.frame))
-    whole = ReleasedFile.of_reading(reading)
-    file = whole.under(claim.schema, labels=claim.knows_labels)
+    file = ReleasedFile.of_reading(reading).under(claim.schema, labels=claim.knows_labels)
     verification = verify(
         file.rows, claim.schema, beside=file.beside, unjudged=file.unjudged, left_out=claim.left_out, **claim.held_to
     )
     differences = claim.differences(reading.sha256, len(file.rows), claim.schema) or other_than_said(file.rows, claim)
     sentences = differences or (SAME_FILE, *rare_forms(file.rows, claim.schema))
     is_clean = verification.passed and not differences
-    copy = parquet_bytes(whole.rows) if whole.unjudged and is_clean else b""
+    copy = parquet_bytes(file.rows) if file.unjudged and is_clean else b""
     return Verdict(name, not differences, sentences, {name: verification}, words_of(claim), copy=copy)
 
 
@@ -104,7 +103,7 @@ def verdict_on_packet(ws: Workspace, name: str, content: bytes) -> Verdict:
     unfolds, and each table is read, in a process of its own; nothing is kept. Raises what reading and checking raise.
     """
 
-    def unfold(data: bytes) -> tuple[dict[str, bytes], list[str]]:
+    def unfold(data: bytes) -> tuple[dict[str, bytes], list[str], str]:
         reading = read_in_child(data, name=name, reader=read_members)
         PLACES.require(ws.owner, name, 2 * size_of(reading.frame))
         return members_of(reading)
