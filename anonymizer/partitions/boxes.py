@@ -301,5 +301,5 @@ def kept_of_pieces(column: CodedColumn, about: Column) -> ReleasedColumn:
     if about.kind is not Kind.CATEGORICAL or not pd.api.types.is_string_dtype(column.values.dtype):
         return kept_column(column.values, about, n)
     codes, levels = levels_of(column.values, about)
-    place = np.where(codes < len(levels), codes, -1).astype(np.min_scalar_type(-len(levels) - 1))
+    place = np.where(codes < len(levels), codes.astype(np.int64), -1).astype(np.min_scalar_type(-len(levels) - 1))
     return kept_column(pd.Series(pd.Categorical.from_codes(place, categories=list(levels)), name=column.name), about, n)

@@ -162,7 +162,7 @@ def read_pieces(
     kind = "csv" if all(map(is_delimited, files)) else "parquet"
     used = replace(options or ReadOptions(), delimiter=table.delimiter or None)
     size = sum(stamp[0] for stamp in table.stamps.values())
-    return PartedReading(opened, used, digest, size, name, kind)
+    return PartedReading(opened, used, digest, size, name, kind, table.left_out)
 
 
 # The bytes of one file, such as an upload: read in a process of its own, and its codes sent from there.
@@ -180,7 +180,7 @@ def read_parquet_bytes(data: bytes, name: str, options: ReadOptions, stop: Stop,
         with suppress(ReadError):  # what cannot be read in pieces is read whole, which says more of what is wrong
             table = open_table(MemoryFile(name, data), options=options)
             remarks = Remarks(options)
-            remarks.problems += repair_names(list(table.labels.values()))[1]
+            remarks.problems += repair_names(list(table.labels.values()))[1] + list(table.left_out)
             return remarks.content(table, options, progress)
     return READERS["parquet"](data, name, options, stop, progress)
 

@@ -29,8 +29,8 @@ from anonymizer.partitions.places import (
     unchanged,
 )
 from anonymizer.reading.delimited import BLOCK, repair_names
-from anonymizer.reading.options import Extent, ReadOptions, pieces_allowance, refuse_too_large, refuse_too_wide
-from anonymizer.reading.parquet import is_text, texts_by_codes
+from anonymizer.reading.options import Extent, Problem, ReadOptions, pieces_allowance, refuse_too_large, refuse_too_wide
+from anonymizer.reading.parquet import is_plain, is_text, left_out_problem, texts_by_codes
 
 BATCH = 1 << 20
 """Most records that are unpacked at a time."""
@@ -59,7 +59,8 @@ class Piece:
 class PartitionedTable:
     """A table in pieces. ``types``: of each column, by the name it has here, the type that holds the values of all
     files; ``labels``: the names in the files. ``delimiter``: of delimited text, whose columns are all text as yet, read
-    with these ``options``; "" of Parquet."""
+    with these ``options``; "" of Parquet. ``left_out``: the problem of each column that is none of numbers, dates or
+    text."""
 
     source: str
     pieces: tuple[Piece, ...]
@@ -67,6 +68,7 @@ class PartitionedTable:
     labels: dict[str, str]
     delimiter: str = ""
     options: ReadOptions = ReadOptions()
+    left_out: tuple[Problem, ...] = ()
 
     @property
     def n_records(self) -> int:
@@ -171,12 +173,13 @@ def open_table(
     names = first[1] if first else []
     if not names or not any(piece.rows for piece in pieces):
         raise ReadError(f"{source} has no records.", remedy="Bring a table with at least one record.")
-    here = repair_names(names)[0]
+    labels = dict(zip(repair_names(names)[0], names, strict=True))
+    kept = {name: label for name, label in labels.items() if is_plain(types[label])}
+    others = tuple(left_out_problem(name, types[label]) for name, label in labels.items() if name not in kept)
+    if not kept:
+        raise ReadError(f"No column of {source} holds numbers, dates or text.", remedy=others[0].remedy)
     return PartitionedTable(
-        str(source),
-        tuple(pieces),
-        {name: types[label] for name, label in zip(here, names, strict=True)},
-        dict(zip(here, names, strict=True)),
+        str(source), tuple(pieces), {name: types[label] for name, label in kept.items()}, kept, left_out=others
     )
 
 

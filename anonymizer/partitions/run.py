@@ -202,7 +202,7 @@ def write_release(
 
     place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons, override)
     progress(1.0, "Done")
-    notes = coded.encoded.notes
+    notes = coded.encoded.notes + tuple(problem.text for problem in table.left_out)
     if coded.n_records > SAMPLE:
         notes += (f"The gate looked at {SAMPLE:,} of the {coded.n_records:,} records, evenly spread.",)
     return FilesResult(

@@ -347,7 +347,7 @@ def release_on(
 
     place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons or {}, override)
     progress(1.0, "Done")
-    notes = coded.notes + (() if who is None else who.notes)
+    notes = coded.notes + (() if who is None else who.notes) + tuple(problem.text for problem in source.left_out)
     if table.n_records > SAMPLE:
         notes += (f"The gate looked at {SAMPLE:,} of the {table.n_records:,} records, evenly spread.",)
     parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded)}

@@ -26,6 +26,7 @@ from anonymizer.errors import FolderExistsError, ParameterError, ReadError
 from anonymizer.partitions import ranges, records, run
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import MANIFEST, read_manifest
+from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import InPieces
 from anonymizer.reading.files import read_table
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
@@ -352,3 +353,17 @@ def test_any_pieces_in_any_order__give_the_same_tree_cut_cells_and_checks(
         assert result.folder is not None, result.gate.open
         frames = (rows_of(folder / "out"), expected.release.frame())
         assert same_rows(*frames)
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("dask", marks=pytest.mark.programs)])
+def test_a_column_of_lists__is_left_out_and_said(tmp_path: Path, engine: str) -> None:
+    table = pa.Table.from_pandas(people(400, 3), preserve_index=False)
+    pieces = write_pieces(tmp_path / "in", table.append_column("tags", pa.array([["a", "b"]] * 400)), [200])
+    result = an.anonymize_files(pieces, schema_of(whole_frame(table)), tmp_path / "out", engine=engine, k=4)
+    assert any("'tags' holds values of type list" in note and "was left out" in note for note in result.notes)
+    assert "tags" not in rows_of(tmp_path / "out").columns
+    of_rest = an.anonymize_files(write_pieces(tmp_path / "rest", table, [200]), schema_of(whole_frame(table)), tmp_path / "o", k=4)
+    assert of_rest.manifest.sha256 == result.manifest.sha256
+    only = write_pieces(tmp_path / "only", table.select([]).append_column("tags", pa.array([["a"]] * 400)), [200])
+    with pytest.raises(ReadError, match="No column of .* holds numbers, dates or text"):
+        open_table(only)
