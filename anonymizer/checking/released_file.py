@@ -26,6 +26,7 @@ from anonymizer.checking.released import is_plain
 from anonymizer.checking.workbook_file import refuse_workbook, workbook_rows
 from anonymizer.errors import AnonymizerError, CellError, Progress, ReadError
 from anonymizer.json_value import parse, short_text
+from anonymizer.labelled.dates import FORMS, read_dates, write_dates
 from anonymizer.labelled.variable import Variable
 from anonymizer.reading.delimited import decode
 from anonymizer.reading.files import SIGNATURES, Reading
@@ -107,6 +108,9 @@ class ReleasedFile:
             [*self.beside, *(stored_otherwise(self.stored, schema) if stored else ())],
         )
         for column in schema.columns:
+            if column.name in rows.columns and column.kind is Kind.DATE and column.variable.dates:
+                rows[column.name], otherwise = _under_form(rows[column.name], column.variable.dates)
+                beside += [otherwise] if otherwise else []
             if column.name in rows.columns and column.role is not Role.QUASI_IDENTIFYING:
                 rows[column.name], otherwise = _kept_values(rows[column.name], column)
                 beside += [otherwise] if otherwise else []
@@ -375,6 +379,39 @@ def _line(fields: list[str], delimiter: str, quoting: str, end: str) -> str:
         return sink.getvalue()
     every = quoting == "all" or len(fields) == 1
     return delimiter.join(f'"{field.replace(QUOTE, 2 * QUOTE)}"' if field or every else "" for field in fields) + end
+
+
+def _plain_dates(levels: Iterable[str], form: str) -> tuple[list[str], str]:
+    """Return texts with their dates in the order year-month-day, and the first that does not have them in a form, ""
+    where all do."""
+    import pyarrow as pa
+
+    texts = pa.array(levels, pa.string())
+    plain = read_dates(texts, form)
+    pairs = zip(texts.to_pylist(), write_dates(plain, form).to_pylist(), strict=True)
+    return plain.to_pylist(), next((one for one, other in pairs if one != other), "")
+
+
+def _under_form(cells: "pd.Series[Any]", form: str) -> "tuple[pd.Series[Any], str]":
+    """Return a column of text with its dates in the order year-month-day, and what is to be said of how they are
+    written; "" for nothing."""
+    plain, other = _plain_dates(cells.cat.categories, form)
+    places, distinct = pd.factorize(np.array(plain, dtype=object))
+    codes = np.append(places, -1)[cells.array.codes]
+    otherwise = f"Column {cells.name!r} has {short_text(other)}, and its dates are written {form}." if other else ""
+    return pd.Series(pd.Categorical.from_codes(codes, distinct), cells.index, name=cells.name), otherwise
+
+
+def form_of_cells(cells: "pd.Series[Any]", role: Role) -> str:
+    """Return the first form in which text has dates; "" where it has none, or has them in the order year-month-day."""
+    if not isinstance(cells.dtype, pd.CategoricalDtype) or kind_of_cells(cells, role) is not Kind.CATEGORICAL:
+        return ""
+    levels = list(cells.cat.categories)
+    for form in FORMS:
+        plain, other = _plain_dates(levels, form)
+        if plain != levels and not other and kind_of_cells(pd.Series(plain, dtype=object), role) is Kind.DATE:
+            return form
+    return ""
 
 
 def _kept_values(cells: "pd.Series[Any]", column: Column) -> "tuple[pd.Series[Any], str]":

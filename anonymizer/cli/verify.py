@@ -9,7 +9,14 @@ import pandas as pd
 
 from anonymizer.checking.labels import labels_text
 from anonymizer.checking.rare_forms import rare_forms
-from anonymizer.checking.released_file import ReleasedFile, kind_of_cells, read_file, read_released, stored_otherwise
+from anonymizer.checking.released_file import (
+    ReleasedFile,
+    form_of_cells,
+    kind_of_cells,
+    read_file,
+    read_released,
+    stored_otherwise,
+)
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.checking.written import written_otherwise
 from anonymizer.cli.files import run_apart
@@ -210,13 +217,16 @@ def released_schema(
             continue
         if column.name not in named and any(one.role is Role.IDENTIFYING for one in meanings_of(column.name)):
             role = Role.IDENTIFYING
+        form = form_of_cells(released[column.name], role)
         if column.name in options.kinds:
             kind = column.kind
+        elif form:
+            kind = Kind.DATE
         elif role is not Role.QUASI_IDENTIFYING and original is not None:
             kind = kind_of(original[column.name])
         else:
             kind = kind_of_cells(released[column.name], role)
-        columns.append(Column(column.name, role, kind))
+        columns.append(Column(column.name, role, kind, variable=Variable(dates=form)))
     columns = [column for column in columns if column.name not in once]
     columns += [Column(name, role, Kind.CATEGORICAL) for name, role in once.items()]
     return Schema(tuple(columns), roles.target)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anonymizer.json_value import JsonValue
+from anonymizer.labelled.dates import FORMS
 
 Code = float | str
 """What a file holds instead of a level: a number, or text; ``.a`` to ``.z`` are missing values that Stata and SAS tell
@@ -12,7 +13,7 @@ apart."""
 
 LONGEST_LABEL = 32_000
 MOST_LEVELS = 100_000
-TEXTS = ("label", "format", "measure", "of", "alignment")
+TEXTS = ("label", "format", "measure", "of", "alignment", "dates")
 """The parts of a variable that are one text each."""
 LABEL_SHEET, LABEL_HEAD = "labels", ("column", "what", "code", "label")
 """The sheet of a workbook that has the labels of another's columns, and its first row."""
@@ -30,7 +31,8 @@ class Variable:
     ``measure``: "nominal", "ordinal", "scale" or "". ``of``: the column whose missing values this one tells apart.
     ``width``: letters that a column takes on the screen, 0 where nothing is said; ``alignment``: "left", "right" or
     "center" where it is not that of its kind. ``meanings``: what a level means, where a codebook says so of codes that
-    the table shows.
+    the table shows. ``dates``: one of :data:`anonymizer.labelled.dates.FORMS`, in which text has them; "" for
+    year-month-day.
     """
 
     label: str = ""
@@ -43,6 +45,7 @@ class Variable:
     width: int = 0
     alignment: str = ""
     meanings: tuple[tuple[str, str], ...] = ()
+    dates: str = ""
 
     @property
     def domain(self) -> tuple[str, ...]:
@@ -80,6 +83,8 @@ class Variable:
         value.fields((*TEXTS, "width", "levels", "missing", "ranges", "meanings"))
         texts = {name: value.field(name).text(LONGEST_LABEL) for name in TEXTS if not value.field(name).absent}
         levels, ranges, missing, meanings = (value.field(name) for name in ("levels", "ranges", "missing", "meanings"))
+        if texts.get("dates", "") not in ("", *FORMS):
+            value.field("dates").refuse(f"one of {', '.join(FORMS)} is expected")
         words = [] if meanings.absent else [pair.items(2, 2) for pair in meanings.items(MOST_LEVELS)]
         pairs = [] if levels.absent else [level.items(2, 2) for level in levels.items(MOST_LEVELS)]
         ends = [] if ranges.absent else [pair.items(2, 2) for pair in ranges.items(10)]

@@ -174,12 +174,12 @@ def open_table(
     if not names or not any(piece.rows for piece in pieces):
         raise ReadError(f"{source} has no records.", remedy="Bring a table with at least one record.")
     labels = dict(zip(repair_names(names)[0], names, strict=True))
-    kept = {name: label for name, label in labels.items() if is_plain(types[label])}
-    others = tuple(left_out_problem(name, types[label]) for name, label in labels.items() if name not in kept)
-    if not kept:
+    plain = {name: label for name, label in labels.items() if is_plain(types[label])}
+    others = tuple(left_out_problem(name, types[label]) for name, label in labels.items() if name not in plain)
+    if not plain:
         raise ReadError(f"No column of {source} holds numbers, dates or text.", remedy=others[0].remedy)
     return PartitionedTable(
-        str(source), tuple(pieces), {name: types[label] for name, label in kept.items()}, kept, left_out=others
+        str(source), tuple(pieces), {name: types[label] for name, label in plain.items()}, plain, left_out=others
     )
 
 

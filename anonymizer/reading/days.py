@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from anonymizer.labelled.dates import padded
 from anonymizer.reading.decimals import SAMPLE, joined
 from anonymizer.reading.options import Answer, Problem, Question
 
@@ -135,9 +136,7 @@ def like_days(texts: pa.Array) -> NDArray[np.bool_]:
 
 def stamps_of(iso: pa.Array) -> "pd.Series[Any]":
     """Return the moments (n,) of texts in the order year, month, day; missing for what is no date."""
-    for _ in range(2):
-        iso = pc.replace_substring_regex(iso, r"-([0-9])(-|$|[T ])", r"-0\1\2")
-    return pd.to_datetime(pd.Series(iso.to_pandas()), format="ISO8601", errors="coerce")
+    return pd.to_datetime(pd.Series(padded(iso).to_pandas()), format="ISO8601", errors="coerce")
 
 
 def month_of(word: str) -> int:

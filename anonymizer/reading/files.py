@@ -271,16 +271,19 @@ def read_delimited(
     del text
     manner = manner_of(columns, options, delimiter)
     values: dict[str, Any] = {}
+    variables: dict[str, Variable] = {}
     for position, label in enumerate(names):
         column = type_column(label, columns[position], manner)
         columns[position] = TextColumn(columns[position].texts.slice(0, 0), None)
         values[label] = column.values
         notes += column.problems
         questions += [column.question] if column.question else []
+        variables |= {label: Variable(dates=column.dates)} if column.dates else {}
         if progress is not None:
             progress(0.9 + 0.1 * position / len(names), f"Reading column {label}")
     used = with_decimal(used, manner, questions)
-    return Content(pd.DataFrame(values, copy=False), used, problems + notes, questions=one_each(questions))
+    frame = pd.DataFrame(values, copy=False)
+    return Content(frame, used, problems + notes, questions=one_each(questions), variables=variables)
 
 
 def delimited_text(

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from anonymizer.errors import Progress, ReadError
+from anonymizer.labelled.variable import Variable
 from anonymizer.reading.decimals import LONGEST_INTEGER
 from anonymizer.reading.delimited import decode, repair_names
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions, one_each, refuse_too_wide
@@ -42,6 +43,7 @@ def read_json(
         raise ReadError(f"{name} has no records.", remedy="Bring a table with at least one record.")
     names, problems = repair_names(list(columns))
     values: dict[str, Any] = {}
+    variables: dict[str, Variable] = {}
     questions = []
     for position, (label, column) in enumerate(zip(names, list(columns.values()), strict=True)):
         column += [None] * (rows - len(column))
@@ -53,11 +55,13 @@ def read_json(
         values[label] = typed.values
         problems += typed.problems
         questions += [typed.question] if typed.question else []
+        variables |= {label: Variable(dates=typed.dates)} if typed.dates else {}
         if progress is not None:
             progress(position / len(names), f"Reading column {label}")
     if not values:
         raise ReadError(f"No column of {name} holds numbers, dates or text.", remedy=REMEDY)
-    return Content(pd.DataFrame(values, copy=False), options, problems, questions=one_each(questions))
+    frame = pd.DataFrame(values, copy=False)
+    return Content(frame, options, problems, questions=one_each(questions), variables=variables)
 
 
 def is_json(data: bytes) -> bool:

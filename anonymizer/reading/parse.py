@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from anonymizer.labelled.dates import form_of, padded
 from anonymizer.reading.days import Days, like_days, read_days, stamps_of, whole_days
 from anonymizer.reading.decimals import (
     INFINITE,
@@ -104,11 +105,13 @@ class TextColumn:
 
 @dataclass(frozen=True, eq=False)
 class Typed:
-    """The values (n,) of a column, ready for a DataFrame; what a steward should know of them, and must be asked."""
+    """The values (n,) of a column, ready for a DataFrame; what a steward should know of them, and must be asked.
+    ``dates``: how they were written: see :class:`anonymizer.labelled.variable.Variable`."""
 
     values: Any
     problems: list[Problem] = field(default_factory=list)
     question: Question | None = None
+    dates: str = ""
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,7 @@ def _values(name: str, column: TextColumn, present: pa.Array, absent: NDArray[np
     if _all_match(present, INTEGER):
         days = None if name in options.as_numbers else whole_days(name, present)
         if days is not None and days.iso is not None:
-            return _as_days(name, column, absent, days)
+            return _as_days(name, column, present, absent, days)
         numbers = pc.cast(present, pa.int64()).to_numpy()
         return Typed(_spread_numbers(column, numbers, absent), list(days.problems) if days else [])
     if _all_match(present, ONLY_DIGITS):
@@ -209,7 +212,7 @@ def _values(name: str, column: TextColumn, present: pa.Array, absent: NDArray[np
     if mark:
         return _numbers(name, column, present, finite, absent, manner, mark)
     if days := read_days(name, present, options.dates):
-        return _as_days(name, column, absent, days)
+        return _as_days(name, column, present, absent, days)
     if bare := dressed(name, present):
         typed = _values(name, column, bare[0], absent, manner)
         return replace(typed, problems=bare[1] + typed.problems)
@@ -263,7 +266,7 @@ def _spread_numbers(column: TextColumn, numbers: NDArray[Any], absent: NDArray[n
     return column.spread(values)
 
 
-def _as_days(name: str, column: TextColumn, absent: NDArray[np.bool_], days: Days) -> Typed:
+def _as_days(name: str, column: TextColumn, present: pa.Array, absent: NDArray[np.bool_], days: Days) -> Typed:
     """Return the column as dates; as text where one of its texts is none, or there is something to be asked."""
     if days.iso is None:
         return Typed(as_text(column, absent), list(days.problems), days.question)
@@ -275,7 +278,10 @@ def _as_days(name: str, column: TextColumn, absent: NDArray[np.bool_], days: Day
         return Typed(as_text(column, absent), [warning])
     values = np.full(len(absent), np.datetime64("NaT"), dtype="datetime64[us]")
     values[~absent] = stamps.to_numpy(dtype="datetime64[us]")
-    return Typed(column.spread(values), list(days.problems))
+    form = form_of(present, padded(days.iso))
+    another = f"A release writes the dates of column {name!r} in the order year-month-day."
+    notes = [] if form is not None else [Problem("info", another, name)]
+    return Typed(column.spread(values), [*days.problems, *notes], dates=form or "")
 
 
 def _digits_problem(name: str, present: pa.Array) -> Problem:

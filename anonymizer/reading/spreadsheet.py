@@ -12,7 +12,7 @@ import pyarrow as pa
 from python_calamine import CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
 from anonymizer.errors import Progress, ReadError
-from anonymizer.labelled.variable import LABEL_HEAD, LABEL_SHEET
+from anonymizer.labelled.variable import LABEL_HEAD, LABEL_SHEET, Variable
 from anonymizer.reading.delimited import MOST_LINES, above_problem, lines_above, repair_names
 from anonymizer.reading.options import (
     MAX_COLUMNS,
@@ -89,16 +89,18 @@ def read_spreadsheet(
     records = rows[1:] if options.header else rows
     questions = _sheet_question(book, data, name, options)
     values: dict[str, Any] = {}
+    variables: dict[str, Variable] = {}
     for position, label in enumerate(names):
         column = [row[position] if position < len(row) else "" for row in records]
         column_values = _cell_values(label, column, options)
         values[label] = column_values.values
         problems += column_values.problems
         questions += [column_values.question] if column_values.question else []
+        variables |= {label: Variable(dates=column_values.dates)} if column_values.dates else {}
         if progress is not None:
             progress(0.5 + 0.5 * position / width, f"Reading column {label}")
     used = replace(options, sheet=title, skip=places[0])
-    return Content(pd.DataFrame(values, copy=False), used, problems, sheets, one_each(questions))
+    return Content(pd.DataFrame(values, copy=False), used, problems, sheets, one_each(questions), variables)
 
 
 def _open(data: bytes, name: str) -> CalamineWorkbook:

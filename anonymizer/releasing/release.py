@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from anonymizer.cells import Cell, kept_text, kept_value
 from anonymizer.checking.released_file import read_file
 from anonymizer.errors import EncodeError, GuaranteeError, ParameterError
+from anonymizer.labelled.dates import write_dates
 from anonymizer.labelled.read import LabelledColumn
 from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
@@ -370,14 +371,17 @@ def written_texts(column: ReleasedColumn) -> list[str]:
 
 
 def _dictionary(column: ReleasedColumn) -> tuple[Any, NDArray[np.integer[Any]]]:
-    """Return the distinct texts of a column as an Arrow array, and the text of each row (n,), -1 for missing."""
+    """Return the distinct texts of a column as an Arrow array, dates in the form of the text they came from, and the
+    text of each row (n,), -1 for missing."""
     import pyarrow as pa
 
+    form = column.variable.dates if column.kind is Kind.DATE else ""
     if column.index is not None:
         cells = column.series(shared=True)
-        return pa.array(cells.cat.categories, pa.string()), cells.array.codes
+        return write_dates(pa.array(cells.cat.categories, pa.string()), form), cells.array.codes
     codes, distinct = pd.factorize(column.series())
-    return pa.array(map(_kept_cell, distinct), pa.string()), codes.astype(np.min_scalar_type(-len(distinct) - 1))
+    texts = write_dates(pa.array(map(_kept_cell, distinct), pa.string()), form)
+    return texts, codes.astype(np.min_scalar_type(-len(distinct) - 1))
 
 
 def _kept_cell(value: Any) -> str:
@@ -412,6 +416,8 @@ def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
         form += " An empty cell is a value that was missing in the original."
         if column.generalized:
             form += " A set with the bare word missing: the value may have been missing."
+    if column.kind is Kind.DATE and column.variable.dates:
+        form += f" In CSV files and workbooks a date is written {column.variable.dates}, as in the source."
     entry["cells"] = form
     if interval and column.domain:
         entry["lowest"], entry["highest"] = column.domain

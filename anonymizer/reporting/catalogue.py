@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
+import pyarrow as pa
+
 from anonymizer.cells import is_number, kept_text
+from anonymizer.labelled.dates import pattern_of, read_dates
 from anonymizer.releasing.release import Release, ReleasedColumn, written_texts
 from anonymizer.reporting.findings import Statement
 from anonymizer.reporting.pictures import printable
@@ -132,8 +135,9 @@ def _field(column: ReleasedColumn) -> dict[str, Any]:
         low, high = (float(end) for end in column.domain) if len(column.domain) == 2 else (None, None)
         if low is not None and high is not None and all(low <= float(text) <= high for text in texts):
             constraints |= {"minimum": low, "maximum": high}
-    elif not column.generalized and column.kind is Kind.DATE and all(map(DAY.fullmatch, texts)):
+    elif not column.generalized and column.kind is Kind.DATE and all(map(DAY.fullmatch, _plain_dates(column))):
         field["type"] = "date"
+        field |= {"format": pattern_of(column.variable.dates)} if column.variable.dates else {}
     elif not column.generalized and column.kind is Kind.CATEGORICAL and len(column.domain) <= 1000:
         levels = [kept_text(level) for level in column.domain]
         if set(texts) <= set(levels):
@@ -145,6 +149,11 @@ def _field(column: ReleasedColumn) -> dict[str, Any]:
     if len(constraints) > 1:
         field["domainFrom"] = column.domain_from
     return field | {"constraints": constraints}
+
+
+def _plain_dates(column: ReleasedColumn) -> list[str]:
+    """Return the distinct cells of a column of dates in the order year-month-day."""
+    return list(read_dates(pa.array(written_texts(column), pa.string()), column.variable.dates).to_pylist())
 
 
 def codebook(entry: Entry) -> bytes:

@@ -66,7 +66,7 @@ FIELDS = {
 def formats_of(variables: Iterable[Variable]) -> tuple[str, ...]:
     """Return the formats in which the table of a packet stands where it fits into them. ``variables``: what a file
     says of its columns."""
-    return tuple(TABLES) if any(variable != Variable() for variable in variables) else PLAIN
+    return tuple(TABLES) if any(variable != Variable(dates=variable.dates) for variable in variables) else PLAIN
 
 
 def following(

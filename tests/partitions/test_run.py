@@ -362,7 +362,9 @@ def test_a_column_of_lists__is_left_out_and_said(tmp_path: Path, engine: str) ->
     result = an.anonymize_files(pieces, schema_of(whole_frame(table)), tmp_path / "out", engine=engine, k=4)
     assert any("'tags' holds values of type list" in note and "was left out" in note for note in result.notes)
     assert "tags" not in rows_of(tmp_path / "out").columns
-    of_rest = an.anonymize_files(write_pieces(tmp_path / "rest", table, [200]), schema_of(whole_frame(table)), tmp_path / "o", k=4)
+    of_rest = an.anonymize_files(
+        write_pieces(tmp_path / "rest", table, [200]), schema_of(whole_frame(table)), tmp_path / "o", k=4
+    )
     assert of_rest.manifest.sha256 == result.manifest.sha256
     only = write_pieces(tmp_path / "only", table.select([]).append_column("tags", pa.array([["a"]] * 400)), [200])
     with pytest.raises(ReadError, match="No column of .* holds numbers, dates or text"):

@@ -1,0 +1,84 @@
+"""Forms of dates: how a table that is text wrote its days, so that its release writes them in the same way."""
+
+import re
+from functools import reduce
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+FORMS = tuple(
+    form.replace("-", sign)
+    for form in ("DD-MM-YYYY", "D-M-YYYY", "MM-DD-YYYY", "M-D-YYYY", "YYYY-M-D", "YYYY-MM-DD", "DD-MMM-YYYY")
+    for sign in ("/", ".", "-", " ")
+    if form.replace("-", sign) != "YYYY-MM-DD"
+) + ("YYYYMMDD",)
+"""The forms that a release can be written in, beside year-month-day: D and M have no zero before them, MMM is the
+beginning of the month's English name."""
+_PARTS = {"YYYY": "([0-9]{4})", "MMM": f"({'|'.join(MONTHS)})", "MM": "([0-9]{2})", "DD": "([0-9]{2})",
+          "M": "([1-9]|1[0-2])", "D": "([1-9]|[12][0-9]|3[01])"}  # fmt: skip
+
+
+def parts_of(form: str) -> list[str]:
+    """Return year, month and day as a form has them, in its order."""
+    return re.findall("Y+|M+|D+", form)
+
+
+def write_dates(texts: pa.Array, form: str) -> pa.Array:
+    """Return texts (n,) with every date in the order year-month-day written in a form; "" changes nothing."""
+    if not form:
+        return texts
+    parts = parts_of(form)
+    if "MMM" in parts:
+        texts = _each_month(texts, r"\b([0-9]{{4}})-{number:02}-([0-9]{{2}})\b", r"\1-{name}-\2")
+    year, month, day = r"\b([0-9]{4})", "([A-Z][a-z]{2})" if "MMM" in parts else "([0-9]{2})", r"([0-9]{2})\b"
+    if "D" in parts:
+        month, day = "0?([1-9]|1[0-2])", r"0?([1-9]|[12][0-9]|3[01])\b"
+    order = {"Y": r"\1", "M": r"\2", "D": r"\3"}
+    shown = re.sub("Y+|M+|D+", lambda part: order[part[0][0]], form)
+    return pc.replace_substring_regex(texts, f"{year}-{month}-{day}", shown)
+
+
+def pattern_of(form: str) -> str:
+    """Return a form in the words of ``strptime``."""
+    return re.sub(
+        "Y+|M+|D+", lambda part: {"Y": "%Y", "D": "%d"}.get(part[0][0], "%b" if part[0] == "MMM" else "%m"), form
+    )
+
+
+def read_dates(texts: pa.Array, form: str) -> pa.Array:
+    """Return texts (n,) with every date of a form in the order year-month-day: the inverse of :func:`write_dates`."""
+    if not form:
+        return texts
+    parts = parts_of(form)
+    pattern = re.sub("Y+|M+|D+", lambda part: _PARTS[part[0]], form.replace(".", r"\."))
+    place = {part[0]: rf"\{at}" for at, part in enumerate(parts, 1)}
+    texts = pc.replace_substring_regex(texts, rf"\b{pattern}\b", "-".join(place[part] for part in "YMD"))
+    if "MMM" in parts:
+        return _each_month(texts, r"\b([0-9]{{4}})-{name}-([0-9]{{2}})\b", r"\1-{number:02}-\2")
+    return padded(texts) if "D" in parts else texts
+
+
+def padded(texts: pa.Array) -> pa.Array:
+    """Return texts (n,) with months and days of one digit, in the order year-month-day, with two."""
+    texts = pc.replace_substring_regex(texts, r"\b([0-9]{4})-([0-9])-", r"\1-0\2-")
+    return pc.replace_substring_regex(texts, r"\b([0-9]{4}-[0-9]{2})-([0-9])($|[^0-9])", r"\1-0\2\3")
+
+
+def form_of(texts: pa.Array, iso: pa.Array) -> str | None:
+    """Return the form in which texts (n,) write their dates, "" for year-month-day, ``None`` for none of
+    :data:`FORMS` or several. ``iso``: the same dates in the order year-month-day."""
+    iso = iso.cast(texts.type)
+    for form in ("", *FORMS):
+        first, rest = (write_dates(part, form).equals(whole) for part, whole in ((iso[:8], texts[:8]), (iso, texts)))
+        if first and rest:
+            return form
+    return None
+
+
+def _each_month(texts: pa.Array, pattern: str, shown: str) -> pa.Array:
+    def replaced(before: pa.Array, number: int) -> pa.Array:
+        words = {"number": number, "name": MONTHS[number - 1]}
+        return pc.replace_substring_regex(before, pattern.format(**words), shown.format(**words))
+
+    return reduce(replaced, range(1, 13), texts)
