@@ -114,7 +114,7 @@ def run(arguments: list[str]) -> int:
 
 def open_dashboard(options: list[str]) -> int:
     """Serve the dashboard until the person stops it; to this machine only, unless the options say otherwise."""
-    return call([compile_package(set_up(TO_OPEN)), "-m", "anonymizer", "app", *options])
+    return call([set_up(TO_OPEN), "-m", "anonymizer", "app", *options])
 
 
 def test(options: list[str]) -> int:

@@ -1,7 +1,7 @@
 # mypy: allow-untyped-defs, allow-untyped-decorators, allow-untyped-calls
 """Whole numbers of a narrow range: which of them occur, and a code for each."""
 
-from numba import njit
+from anonymizer.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -245,6 +245,15 @@ def no_place(ws: Workspace) -> None:
     )
 
 
+@st.fragment(run_every=1.0)
+def compiling(name: str) -> None:
+    """Draw how far the compiler is, until the loops of a page are there."""
+    if WARM_UP.is_ready(name):
+        st.rerun()
+    st.progress(WARM_UP.share, f"Copse compiles itself, once after every update. {plain(WARM_UP.words)} …")
+    st.caption("This page opens by itself as soon as it can.")
+
+
 def main() -> None:
     """Draw a page in its frame, once. Names are local: what a script leaves behind lives until the next one."""
     st.set_page_config(page_title="Copse", page_icon="🌳", layout="wide")
@@ -273,6 +282,9 @@ def main() -> None:
         explanation(ws)
     if WARM_UP.failure:
         st.error(plain(WARM_UP.failure), icon=":material/error:")
+    elif not WARM_UP.is_ready(page.url_path):
+        compiling(page.url_path)
+        return
     with TURNS.keeping(ws.owner):
         try:
             page.run()

@@ -11,6 +11,7 @@ from anonymizer.releasing.generalize import INTERVALS
 from anonymizer.settings import NAMES
 from ui.controls import count, plural, share
 from ui.release.folder import folder_result
+from ui.warm import WARM_UP
 from ui.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -138,11 +139,20 @@ def lowest_rsd(ws: Workspace, pruning: "Pruning", foreseen: bool) -> Figure:
 def strip(ws: Workspace) -> None:
     """Draw the figures at the foot of the window."""
     tiles = figures(ws)
-    if not tiles:
+    if not tiles and WARM_UP.compiler is None:
         return
     with st.bottom, st.container(horizontal=True, horizontal_alignment="distribute", gap="small", key="strip"):
+        if WARM_UP.compiler is not None:
+            compiled()
         for figure in tiles:
             st.metric(figure.label, figure.value, help=figure.meaning, width="content")
+
+
+@st.fragment(run_every=2.0)
+def compiled() -> None:
+    """Draw how far the compiler is."""
+    meaning = "Copse compiles itself, once after every update. Pages that need what is not there yet wait for it."
+    st.metric("Compiled", share(WARM_UP.share if WARM_UP.compiler is not None else 1.0), help=meaning, width="content")
 
 
 def tables(ws: Workspace) -> list[Figure]:

@@ -1,12 +1,15 @@
 """Compile at start what a steward will need in a minute: the first table must not wait for the compiler.
 
-`python run.py` has compiled before it starts the server (:mod:`anonymizer.cli.warm`), so this only loads what was
-compiled, as far as a first table needs it. Only made-up records are used. What stays loaded then is kept out of the way
-of the collection of garbage.
+After an update a process beside the server compiles (:mod:`anonymizer.cli.warm`), first what a first tree needs, then
+what a first release does; the server loads these as soon as they are there, and pages that need them wait for them
+alone. Only made-up records are used. What stays loaded then is kept out of the way of the collection of garbage.
 """
 
 import gc
 import logging
+import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -14,23 +17,48 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from anonymizer.cli.warm import RELEASE, STAGES, TREE, is_compiled, load_loops, load_stage
+
 NAME = "warm-up"
-"""Of the thread that compiles."""
+"""Of the thread that warms up."""
+NEEDED = {"": "", "roles": "", "verify": "", "tree": TREE, "gate": RELEASE, "release": RELEASE}
+"""The stage of the compiler that a page waits for, "" for none; every other page waits for its end."""
+COMPILER = (sys.executable, "-m", "anonymizer", "compile")
+LINE = re.compile(r" *([0-9]+)% (.+)")
+"""What the process that compiles says."""
 
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Warm up beside the server, which answers meanwhile."""
     threading.Thread(target=begin, name=NAME, daemon=True).start()
-    yield
+    try:
+        yield
+    finally:
+        WARM_UP.stop()
 
 
 @dataclass
 class WarmUp:
-    """How far it is: ``done``, or why it ended before, as a sentence."""
+    """How far it is: ``done``, or why it ended before, as a sentence. ``compiler``: the process that compiles, as long
+    as it does; ``share``, ``words``: how far that is, and at what; ``loaded``: of :data:`anonymizer.cli.warm.STAGES`,
+    those whose loops are there."""
 
     done: bool = False
     failure: str = ""
+    compiler: "subprocess.Popen[str] | None" = None
+    share: float = 0.0
+    words: str = "Starting"
+    loaded: frozenset[str] = frozenset()
+
+    def is_ready(self, page: str) -> bool:
+        """Whether a page finds all loops that it needs, or nobody compiles, so that it may load or compile them."""
+        return self.compiler is None or NEEDED.get(page) in {"", *self.loaded}
+
+    def stop(self) -> None:
+        """End the process that compiles."""
+        if self.compiler is not None:
+            self.compiler.terminate()
 
     def health(self) -> tuple[int, str]:
         """Return the HTTP status that says whether a tree can be grown, and words for it."""
@@ -79,15 +107,31 @@ def warmed_up() -> bool:
 def load() -> None:
     """Load the libraries and loops, compile them where that was not done yet, and sweep after each."""
     from anonymizer.attacks import attack  # noqa: F401
-    from anonymizer.cli.warm import load_loops
     from anonymizer.drawing import charts  # noqa: F401
     from anonymizer.measuring import comparison  # noqa: F401
     from anonymizer.reading.child import prepare
 
     prepare()
     sweep()
+    if not is_compiled():
+        compile_beside()
     load_loops()
     sweep()
+
+
+def compile_beside() -> None:
+    """Compile in a process beside this one, and load the loops of each stage as soon as they are there."""
+    with subprocess.Popen(
+        COMPILER, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8"
+    ) as WARM_UP.compiler:
+        for line in WARM_UP.compiler.stderr or ():
+            if (said := LINE.fullmatch(line.rstrip())) is None:
+                continue
+            WARM_UP.share, WARM_UP.words = int(said[1]) / 100, said[2]
+            if said[2] in STAGES:
+                load_stage(said[2])
+                WARM_UP.loaded |= {said[2]}
+    WARM_UP.compiler = None
 
 
 def sweep() -> None:
@@ -128,6 +172,6 @@ def collect() -> None:
 
 
 def wait_text(work: str) -> str:
-    """Return what a spinner says: the work, and why it takes longer as long as loops are being compiled."""
-    compiling = any(thread.name == NAME for thread in threading.enumerate())
+    """Return what a spinner says: the work, and why it may take longer as long as loops are being compiled."""
+    compiling = WARM_UP.compiler is not None
     return f"{work} Copse is still compiling itself, as once after every update." if compiling else work

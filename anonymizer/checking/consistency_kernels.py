@@ -8,7 +8,8 @@ class that unit u is assigned to, or -1. Only plain arrays go in and out.
 """
 
 import numpy as np
-from numba import njit
+
+from anonymizer.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,8 @@ one row of the class when all complete assignments are equally likely.
 """
 
 import numpy as np
-from numba import njit
+
+from anonymizer.loops import njit
 
 SMALLEST = 1e-30
 

@@ -118,8 +118,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def needs_loops(options: argparse.Namespace) -> bool:
-    """Return True when a command runs compiled loops: all but ``compile``, ``risk``, and the check of a file alone."""
-    return options.command not in ("compile", "risk") and (options.command != "verify" or bool(options.original))
+    """Return True when a command waits for compiled loops: not ``app``, ``compile``, ``risk``, a file's check alone."""
+    return options.command not in ("app", "compile", "risk") and (options.command != "verify" or bool(options.original))
 
 
 class OneLine(argparse.ArgumentParser):
@@ -305,9 +305,9 @@ def run_compile(options: argparse.Namespace) -> int:
 
 
 def show_compiling() -> None:
-    """Compile, with a bar: silence for a minute looks like a fault."""
+    """Compile, with a bar or lines: silence for a minute looks like a fault."""
     print("Copse compiles itself, once after every update; this takes a few minutes.", file=sys.stderr, flush=True)
-    show = ProgressBar()
+    show = ProgressBar(lines=True)
     compile_loops(show)
     show.end()
 

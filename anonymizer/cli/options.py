@@ -458,10 +458,10 @@ def close_output() -> None:
 
 
 class ProgressBar:
-    """A bar on standard error, when that is a terminal."""
+    """A bar on standard error, when that is a terminal; ``lines``: otherwise a line for each step."""
 
-    def __init__(self) -> None:
-        self.on_terminal = sys.stderr.isatty()
+    def __init__(self, *, lines: bool = False) -> None:
+        self.on_terminal, self.lines = sys.stderr.isatty(), lines
 
     def __call__(self, share: float, what: str) -> None:
         """Show how far it is."""
@@ -470,6 +470,8 @@ class ProgressBar:
             room = max(0, shutil.get_terminal_size().columns - 34)
             label = f"{what[:room]:<{room}}"
             print(f"\r[{'#' * done}{'.' * (30 - done)}] {label}", end="", file=sys.stderr, flush=True)
+        elif self.lines:
+            print(f"{share:4.0%} {what}", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         """Clear the line."""

@@ -4,6 +4,7 @@ The machine code is kept beside the sources, or where numba finds a place that c
 of which sources it is, so that a start knows whether a compiler will be needed.
 """
 
+import gc
 import hashlib
 import os
 import sys
@@ -22,6 +23,7 @@ from anonymizer.releasing.files import lock_folder, write_file
 if TYPE_CHECKING:
     import pandas as pd
 
+    from anonymizer.flow import Flow
     from anonymizer.schema import Schema
 
 Step = tuple[str, Callable[[], object]]
@@ -129,7 +131,15 @@ def load_loops() -> None:
     if not is_compiled():
         compile_loops()
         return
+    for stage in STAGES:
+        load_stage(stage)
     for _, step in first_steps():
+        step()
+
+
+def load_stage(stage: str) -> None:
+    """Load the libraries and the loops of one of :data:`STAGES`."""
+    for _, step in STAGES[stage]():
         step()
 
 
@@ -142,10 +152,13 @@ def forget_loops() -> None:
 
 
 def steps() -> list[Step]:
-    """Return what has to run so that every loop is compiled."""
+    """Return what has to run so that every loop is compiled: first what a first tree needs, then a first release."""
     from anonymizer.reading.samples import employees, hospital, visits
 
-    work = first_steps()
+    work: list[Step] = []
+    for stage, first in STAGES.items():
+        work += [*first(), (stage, gc.collect)]
+    work += first_steps()
     work += steps_of("numbers", employees()) + steps_of("a larger table", hospital()) + steps_of("persons", visits(200))
     for values, classes in WIDTHS[1:]:
         work.append(step_of_width(values, classes))
@@ -155,18 +168,47 @@ def steps() -> list[Step]:
     return work
 
 
-def first_steps() -> list[Step]:
-    """Return what loads the libraries, those of drawing and of noise among them, and the loops of a first table."""
+def first_tree() -> list[Step]:
+    """Return what loads the libraries and the loops of the tree of a sample."""
     from anonymizer.drawing.svg import svg
+
+    drawing: Step = ("Loading the drawing of trees", lambda: svg("digraph { a }"))
+    return [drawing, ("Compiling: a first tree", lambda: first_flow().compute("pruning", "frontier"))]
+
+
+def first_release() -> list[Step]:
+    """Return what loads the loops of the release of a sample."""
+    from anonymizer.pipeline import run_flow
+
+    return [("Compiling: a first release", lambda: run_flow(first_flow()))]
+
+
+def first_flow() -> "Flow":
+    """Return the flow of a sample; without a key, which nobody has asked for yet."""
+    import numpy as np
+
+    import anonymizer as an
+    from anonymizer.flow import Flow
+    from anonymizer.reading.samples import hospital
+
+    return Flow(table := hospital(), an.suggest(table), rng=np.random.default_rng(0))
+
+
+def first_steps() -> list[Step]:
+    """Return what loads the libraries, that of noise among them, and the loops of a first table of another kind."""
     from anonymizer.forest.domains import code, domains_of
     from anonymizer.forest.forest import grow_forest
     from anonymizer.reading.samples import customers
 
     table = customers()
     records = code(table, domains_of(table, str(table.columns[-1])))
-    drawing: Step = ("Loading the drawing of trees", lambda: svg("digraph { a }"))
     forest: Step = ("Compiling: private forests", lambda: grow_forest(records, 100.0))
-    return [drawing, *steps_of("classes", table), step_of_width(*WIDTHS[0]), forest]
+    return [*steps_of("classes", table), step_of_width(*WIDTHS[0]), forest]
+
+
+TREE, RELEASE = "Ready for a first tree", "Ready for a first release"
+STAGES = {TREE: first_tree, RELEASE: first_release}
+"""What is said when the loops of a first tree, and those of a first release, are compiled, and what needs these."""
 
 
 def steps_of(title: str, table: "pd.DataFrame") -> list[Step]:

@@ -1,7 +1,8 @@
 """Counting and dividing the records of one node of a private tree."""
 
 import numpy as np
-from numba import njit
+
+from anonymizer.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -6,8 +6,9 @@ Codes stand column by column, (p, n). A cut of a column sends some of its codes 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from anonymizer.loops import njit
 
 FEW = 24
 """So many values are sorted by insertion."""

@@ -6,9 +6,9 @@ first column, then the fewest codes. Equal records are never parted.
 """
 
 import numpy as np
-from numba import njit
 
 from anonymizer.groups.cut_kernels import rank_codes, until, varying
+from anonymizer.loops import njit
 
 TIE = 1e-9
 """Losses per record that are this close are equal."""

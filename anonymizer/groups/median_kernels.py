@@ -1,10 +1,10 @@
 """The cut of records at the median of their widest column (LeFevre, DeWitt and Ramakrishnan 2006)."""
 
 import numpy as np
-from numba import njit
 
 from anonymizer.groups.cut_kernels import rank_codes, until, varying
 from anonymizer.groups.hull_kernels import TIE, range_loss
+from anonymizer.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -1,12 +1,12 @@
 """Cutting groups of records into pieces, again and again."""
 
 import numpy as np
-from numba import njit
 
 from anonymizer.groups.cut_kernels import first_codes, part_records, rank_codes, room_for, unmark
 from anonymizer.groups.hull_kernels import hull_cut
 from anonymizer.groups.median_kernels import median_cut
 from anonymizer.kernels.partition import longer
+from anonymizer.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -1,7 +1,8 @@
 """The loop of pruning: offending branches in a heap, the ratio's first one collapsed until none offends."""
 
 import numpy as np
-from numba import njit
+
+from anonymizer.loops import njit
 
 POWERS = 10.0 ** np.arange(-290, 291)
 """Powers of ten from 10^-290 to 10^290."""

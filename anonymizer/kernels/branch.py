@@ -8,7 +8,6 @@ keep their histograms in a *pool*, so that a larger child's are the node's less 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from anonymizer.kernels.partition import longer, mark_sides, pairs_to_swap, swap, swap_rows
 from anonymizer.kernels.pool import add_pool, divide_pool, pays_pool, pool_layout
@@ -22,6 +21,7 @@ from anonymizer.kernels.splits import (
     present_codes,
     purity,
 )
+from anonymizer.loops import njit
 
 INITIAL_NODES = 64
 

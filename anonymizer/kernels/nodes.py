@@ -1,9 +1,9 @@
 """Sweeps over the nodes of a tree in preorder, and sending records to their leaves."""
 
 import numpy as np
-from numba import njit
 
 from anonymizer.kernels.partition import longer
+from anonymizer.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -11,7 +11,8 @@ and a split moves the records of that run that are on the wrong side, left child
 """
 
 import numpy as np
-from numba import njit
+
+from anonymizer.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -1,9 +1,9 @@
 """Histograms of a node's narrow columns, side by side in one flat array, that its children are divided from."""
 
 import numpy as np
-from numba import njit
 
 from anonymizer.kernels.splits import add_records
+from anonymizer.loops import njit
 
 POOLED_CELLS = 4096
 """Columns with more cells than this always read their histogram anew."""

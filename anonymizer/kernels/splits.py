@@ -1,7 +1,8 @@
 """The best split of one column from its histogram: cells of (code, sum), flat."""
 
 import numpy as np
-from numba import njit
+
+from anonymizer.loops import njit
 
 ENTROPY, GINI, SSE = 0, 1, 2
 

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from anonymizer.loops import njit
 
 
 class Wants(NamedTuple):

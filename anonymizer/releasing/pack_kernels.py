@@ -6,12 +6,12 @@ Codes stand column by column, (p, n), in the order of the line.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from anonymizer.groups.cut_kernels import first_codes, part_records, room_for, unmark
 from anonymizer.groups.hull_kernels import TIE, hull_cut, levels_loss, range_loss
 from anonymizer.kernels.partition import longer
+from anonymizer.loops import njit
 from anonymizer.releasing.limit_kernels import add_records, begin_group, come, enough, go, tally_for
 
 

@@ -6,10 +6,10 @@ Codes stand record by record, (n, p), in the order of the line; groups are numbe
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from anonymizer.groups.hull_kernels import levels_loss, range_loss
+from anonymizer.loops import njit
 from anonymizer.releasing.limit_kernels import enough
 
 WORD = 64

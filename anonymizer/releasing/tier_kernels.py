@@ -8,7 +8,8 @@ Only plain arrays go in and out. ``rows`` lists the records sorted by leaf, so t
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
+
+from anonymizer.loops import njit
 
 NONE = -1
 """No place."""

@@ -10,7 +10,10 @@ import pytest
 
 from anonymizer.cli import warm
 from anonymizer.cli.main import main
+from anonymizer.cli.options import ProgressBar
+from anonymizer.loops import IndexDataCacheFile
 from anonymizer.releasing.files import lock_folder
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,7 +66,8 @@ def test_compile_loops__waits_for_another_process(package: Path, monkeypatch: py
 
 def test_load_loops__compiles_only_what_was_not(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    monkeypatch.setattr(warm, "first_steps", lambda: [("first", lambda: done.append("loaded"))])
+    stages = {"first": lambda: [("first", lambda: done.append("loaded"))]}
+    monkeypatch.setattr(warm, "STAGES", stages)
     monkeypatch.setattr(warm, "steps", lambda: [("all", lambda: done.append("compiled"))])
     warm.load_loops()
     warm.load_loops()
@@ -83,7 +87,36 @@ def test_commands__compile_first_and_say_so(
     assert main(["verify", "no such file", "--quasi-identifying", "a", "--original", "none"]) == 2
     monkeypatch.setattr("anonymizer.cli.app.dashboard", lambda: calls.append("opened") or "no such folder")
     assert main(["app"]) == 2
-    assert calls == ["compiled", "compiled", "compiled", "opened"]
+    assert calls == ["compiled", "compiled", "opened"], "the dashboard compiles beside its server"
+
+
+def test_where_there_is_no_terminal__each_step_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    show = ProgressBar(lines=True)
+    show(0.125, "trees of classes")
+    show(1.0, "Done")
+    show.end()
+    assert capsys.readouterr().err.splitlines() == [" 12% trees of classes", "100% Done"]
+
+
+SAVES = """
+import sys
+from anonymizer.loops import IndexDataCacheFile
+
+file = IndexDataCacheFile(sys.argv[1], "loop", "stamp")
+for number in range(60):
+    file.save((sys.argv[2], number), [sys.argv[2], number])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are locked on POSIX systems")
+def test_two_processes__keep_what_each_has_compiled(tmp_path: Path) -> None:
+    names = ("one", "other", "third")
+    programs = [subprocess.Popen([sys.executable, "-c", SAVES, str(tmp_path), name], cwd=ROOT) for name in names]
+    assert [program.wait(PATIENCE) for program in programs] == [0, 0, 0]
+    file = IndexDataCacheFile(str(tmp_path), "loop", "stamp")
+    assert [file.load((name, number)) for name in names for number in range(60)] == [
+        [name, number] for name in names for number in range(60)
+    ]
 
 
 READ_ONLY = """

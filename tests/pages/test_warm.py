@@ -1,18 +1,20 @@
 """What is run at start to have everything compiled."""
 
 import gc
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.cli.warm import load_loops
+from anonymizer.cli.warm import TREE, load_loops
 from tests.pages.test_data import SHELL, session_of
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 from ui import warm
-from ui.warm import NAME, PAUSE, sweep, tidy, wait_text
+from ui.warm import PAUSE, sweep, tidy
 
 
 def test_warm_up__runs_on_the_samples() -> None:
@@ -48,7 +50,7 @@ def test_sweep__ends_also_what_was_in_use_at_the_last_one() -> None:
 
 def test_begin__sweeps_before_and_after_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    monkeypatch.setattr("anonymizer.cli.warm.load_loops", lambda: done.append("compiled"))
+    monkeypatch.setattr(warm, "load_loops", lambda: done.append("compiled"))
     monkeypatch.setattr(warm, "sweep", lambda: done.append("swept"))
     warm.begin()
     assert done == ["swept", "compiled", "swept"]
@@ -68,15 +70,42 @@ def test_frame__sweeps_when_a_table_came_or_went(monkeypatch: pytest.MonkeyPatch
     assert len(swept) == 3
 
 
-def test_wait_text__says_that_loops_are_compiled_as_long_as_they_are() -> None:
-    assert wait_text("Growing…") == "Growing…"
-    done = threading.Event()
-    thread = threading.Thread(target=done.wait, name=NAME)
+STEPS = """
+import os, sys, time
+for line in ("Copse compiles itself", "  0% Loading", "  7% Ready for a first tree", " 31% Compiling: boxes"):
+    print(line, file=sys.stderr, flush=True)
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.05)
+"""
+
+
+def test_pages__wait_for_the_loops_that_they_need_and_for_no_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr(warm, "load_stage", loaded.append)
+    warm_up = warm.WarmUp()
+    monkeypatch.setattr(warm, "WARM_UP", warm_up)
+    monkeypatch.setattr("ui.strip.WARM_UP", warm_up)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run()
+    app.button(key="sample customers").click().run()
+    monkeypatch.setattr(warm, "COMPILER", (sys.executable, "-c", STEPS, str(tmp_path / "end")))
+    thread = threading.Thread(target=warm.compile_beside, daemon=True)
     thread.start()
-    assert wait_text("Growing…") == "Growing… Copse is still compiling itself, as once after every update."
-    done.set()
+    wait_until(lambda: warm_up.share == 0.31)
+    assert (warm_up.words, loaded, warm_up.loaded) == ("Compiling: boxes", [TREE], {TREE})
+    assert all(map(warm_up.is_ready, ("", "roles", "verify", "tree")))
+    assert not any(map(warm_up.is_ready, ("gate", "release", "what_if", "forest")))
+    app.switch_page("../pages/tree.py").run()
+    assert not app.get("progress")
+    app.switch_page("../pages/gate.py").run()
+    assert "boxes" in app.get("progress")[0].proto.text
+    (tmp_path / "end").touch()
     thread.join()
-    assert wait_text("Growing…") == "Growing…"
+    assert warm_up.compiler is None
+    app.run()
+    assert not app.get("progress")
+    assert app.title[0].value == "Ready"
 
 
 def test_frame__says_that_no_tree_can_be_grown(monkeypatch: pytest.MonkeyPatch) -> None:

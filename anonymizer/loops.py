@@ -1,0 +1,40 @@
+"""Compiled loops: numba's ``njit``, with machine code that several processes may keep in one place at once."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba import njit
+from numba.core.caching import IndexDataCacheFile
+
+__all__ = ["njit"]
+
+_save = IndexDataCacheFile.save
+
+
+@contextmanager
+def _locked(path: str) -> Iterator[None]:
+    """Hold a lock on a file beside ``path`` while the block lasts, where the system has such."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _save_alone(self: Any, key: Any, data: Any) -> None:
+    """Save a version of a loop while no other process does: numba reads its list, adds to it and writes it, so that two
+    at once would give two versions one file."""
+    with _locked(f"{self._cache_path}/.copse-loops.lock"):
+        _save(self, key, data)
+
+
+IndexDataCacheFile.save = _save_alone  # type: ignore[method-assign]
