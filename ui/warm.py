@@ -125,12 +125,12 @@ def compile_beside() -> None:
         COMPILER, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8"
     ) as WARM_UP.compiler:
         for line in WARM_UP.compiler.stderr or ():
-            if (said := LINE.fullmatch(line.rstrip())) is None:
+            if (step := LINE.fullmatch(line.rstrip())) is None:
                 continue
-            WARM_UP.share, WARM_UP.words = int(said[1]) / 100, said[2]
-            if said[2] in STAGES:
-                load_stage(said[2])
-                WARM_UP.loaded |= {said[2]}
+            WARM_UP.share, WARM_UP.words = int(step[1]) / 100, step[2]
+            if step[2] in STAGES:
+                load_stage(step[2])
+                WARM_UP.loaded |= {step[2]}
     WARM_UP.compiler = None
 
 

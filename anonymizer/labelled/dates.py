@@ -35,8 +35,8 @@ def write_dates(texts: pa.Array, form: str) -> pa.Array:
     if "D" in parts:
         month, day = "0?([1-9]|1[0-2])", r"0?([1-9]|[12][0-9]|3[01])\b"
     order = {"Y": r"\1", "M": r"\2", "D": r"\3"}
-    shown = re.sub("Y+|M+|D+", lambda part: order[part[0][0]], form)
-    return pc.replace_substring_regex(texts, f"{year}-{month}-{day}", shown)
+    pattern = re.sub("Y+|M+|D+", lambda part: order[part[0][0]], form)
+    return pc.replace_substring_regex(texts, f"{year}-{month}-{day}", pattern)
 
 
 def pattern_of(form: str) -> str:
@@ -76,9 +76,9 @@ def form_of(texts: pa.Array, iso: pa.Array) -> str | None:
     return None
 
 
-def _each_month(texts: pa.Array, pattern: str, shown: str) -> pa.Array:
+def _each_month(texts: pa.Array, pattern: str, form: str) -> pa.Array:
     def replaced(before: pa.Array, number: int) -> pa.Array:
         words = {"number": number, "name": MONTHS[number - 1]}
-        return pc.replace_substring_regex(before, pattern.format(**words), shown.format(**words))
+        return pc.replace_substring_regex(before, pattern.format(**words), form.format(**words))
 
     return reduce(replaced, range(1, 13), texts)

@@ -45,27 +45,27 @@ def test_cells__are_written_in_every_form_and_read_back(form: str, cells: list[s
 @settings(max_examples=few(40))
 def test_dates__have_the_form_that_python_gives_them(form: str, days: list[datetime.date]) -> None:
     plain = pa.array([day.isoformat() for day in days], pa.string())
-    shown = write_dates(plain, form)
-    assert [datetime.datetime.strptime(text, pattern_of(form)).date() for text in shown.to_pylist()] == days
-    found = form_of(shown, plain)
-    assert found is not None
-    assert write_dates(plain, found).equals(shown)
-    assert form_of(pa.array([*shown.to_pylist(), "1999-12-31 "]), pa.array([*plain.to_pylist(), "1999-12-31"])) is None
+    texts = write_dates(plain, form)
+    assert [datetime.datetime.strptime(text, pattern_of(form)).date() for text in texts.to_pylist()] == days
+    form_there = form_of(texts, plain)
+    assert form_there is not None
+    assert write_dates(plain, form_there).equals(texts)
+    assert form_of(pa.array([*texts.to_pylist(), "1999-12-31 "]), pa.array([*plain.to_pylist(), "1999-12-31"])) is None
 
 
 def people(n: int = 240) -> pd.DataFrame:
     """A table of text: dates in four forms, one of them of several."""
     rows = np.arange(n)
     born = pd.to_datetime("1950-01-01") + pd.to_timedelta(37 * rows % 9000, unit="D")
-    seen, left, paid = (
+    first, second, third = (
         pd.to_datetime("2023-01-02") + pd.to_timedelta(rows // by % 6 * 5, unit="D") for by in (1, 6, 36)
     )
     return pd.DataFrame(
         {
             "born": born.strftime("%d.%m.%Y"),
-            "seen": [f"{day.month}/{day.day}/{day.year}" for day in seen],
-            "left": left.strftime("%d-%b-%Y"),
-            "paid": [f"{day:%d.%m.%Y}" if day.day % 2 else f"{day.day}.{day.month}.{day.year}" for day in paid],
+            "seen": [f"{day.month}/{day.day}/{day.year}" for day in first],
+            "left": second.strftime("%d-%b-%Y"),
+            "paid": [f"{day:%d.%m.%Y}" if day.day % 2 else f"{day.day}.{day.month}.{day.year}" for day in third],
             "ill": ["flu", "cold", "gout"] * (n // 3),
         }
     )
