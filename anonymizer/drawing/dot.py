@@ -8,15 +8,22 @@ THEMES: dict[str, dict[str, str]] = {
     "light": {
         "page": "#fbfcfa", "ink": "#1c1d21", "faint": "#5d626d", "line": "#7c828e", "alarm": "#b3261e",
         "1": "#e6f0e8", "2": "#f0e8c9", "3": "#f6d592", "4": "#eeb078", "5": "#e27f6c",
+        "6": "#86203d", "deep": "#ffffff",
+        "range1": "#e9e6f1", "range2": "#d2c5ea", "range3": "#b39bdb", "range4": "#9071c6", "range5": "#6a41a5",
+        "range6": "#3c1c68",
         "class0": "#cfe3f7", "class1": "#fbdcb4", "class2": "#d5efd0", "class3": "#ead6f3", "class4": "#e3e3e3",
     },
     "dark": {
         "page": "#121915", "ink": "#f5f6f8", "faint": "#a7adb8", "line": "#8a909c", "alarm": "#ff9a8f",
         "1": "#1d2f27", "2": "#3b3d20", "3": "#5c4a17", "4": "#7c4d1c", "5": "#96413a",
+        "6": "#ffb8b4", "deep": "#121915",
+        "range1": "#2b2640", "range2": "#453a6a", "range3": "#645197", "range4": "#8a72c4", "range5": "#b49fe6",
+        "range6": "#e2d6ff",
         "class0": "#1f4468", "class1": "#6b4514", "class2": "#24552b", "class3": "#553066", "class4": "#44474d",
     },
 }  # fmt: skip
-"""Colours by theme. Steps 1 to 5 run from low to high risk and also differ in lightness; text on all is readable."""
+"""Colours by theme. Steps 1 to 6 run from low to high risk and also differ in lightness; text on all is readable, on
+the last one in the colour "deep". Ranges 1 to 6 run from wide to narrow."""
 
 
 LAYOUT_SIZE = 13.5

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from anonymizer.drawing.dot import THEMES, digraph, quote, quote_tooltip
 from anonymizer.drawing.rules import Conditions, regions, rule_text, step_text
-from anonymizer.drawing.shades import GLYPHS, class_ranks, gauge, risk_levels, risk_scores, share_bar
+from anonymizer.drawing.shades import GLYPHS, LEVELS, class_ranks, gauge, most_of, risk_levels, risk_scores, share_bar
 from anonymizer.drawing.words import class_name, number_lines
 from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import Encoding
@@ -119,7 +119,8 @@ def dot(
             removed[group + 1 : group + tree.size[group]] = True
     levels = None if colour_by == "classes" else risk_levels(risk_scores(tree, risk, colour_by), colour_by, k)
     region_of, ranks = regions(tree, encodings, part.nodes), class_ranks(tree)
-    style = _Style(tree, risk, encodings, labels, part, palette, k, ranks, levels, is_group, removed, region_of)
+    most = most_of(colour_by)
+    style = _Style(tree, risk, encodings, labels, part, palette, k, ranks, levels, most, is_group, removed, region_of)
     statements = [style.node(node) for node in part.nodes]
     edges = [style.edge(node) for node in part.nodes if node]
     divided = [node for node in part.nodes if is_group[node] and len((bands or {}).get(node, ())) > 1]
@@ -150,7 +151,8 @@ def span_text(least: int, most: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Style:
-    """The look of the nodes of one drawing; ``levels`` is ``None`` when class shares are the colours."""
+    """The look of the nodes of one drawing; ``levels``, of at most ``most``, is ``None`` when class shares are the
+    colours."""
 
     tree: Tree
     risk: "NodeRisk"
@@ -161,6 +163,7 @@ class _Style:
     k: int | None
     ranks: dict[int, int]
     levels: NDArray[np.int64] | None
+    most: int
     is_group: NDArray[np.bool_]
     removed: NDArray[np.bool_]
     regions: dict[int, Conditions]
@@ -181,6 +184,8 @@ class _Style:
         }
         if self.levels is None and not removed:
             looks |= {"style": '"striped"', "fillcolor": f'"{self.stripes(node)}"'}
+        if level > LEVELS:
+            looks["fontcolor"] = f'"{palette["deep"]}"'
         if removed:
             looks |= {"style": '"dashed,rounded"', "fontcolor": f'"{palette["faint"]}"', "penwidth": "0.8"}
         if folded:
@@ -206,7 +211,7 @@ class _Style:
         few = self.k is not None and persons < self.k and (self.excerpt.ends[node] or self.is_group[node])
         records = "" if tree.unit == "record" else f", {plural(int(tree.n[node]), 'record')}"
         size = plural(persons, tree.unit) + records + (f", fewer than k = {self.k:,}" if few else "")
-        mark = "" if self.levels is None else f"   {gauge(int(self.levels[node]))}"
+        mark = "" if self.levels is None else f"   {gauge(int(self.levels[node]), self.most)}"
         lines = [
             step_text(tree, self.encodings, node, brief=True, conditions=self.regions[node]),
             f"{'⚠ ' if few else ''}{size}{mark}",

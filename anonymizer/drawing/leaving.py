@@ -1,10 +1,11 @@
 """What leaves: the groups of look-alike rows of a release, below the map of people, each group of the tree's own.
 
 Their colours say what an attacker would still learn from the released file. Inside a group of the tree the surest
-stand first; those that would be too narrow to be seen are drawn together.
+come first; those that would be too narrow to be seen are drawn together.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from anonymizer.drawing.shades import class_ranks, risk_levels
 from anonymizer.drawing.words import chance_text, class_name
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.values import plural
+from anonymizer.values import number_text, plural
 
 if TYPE_CHECKING:
     from anonymizer.groups.prune import Pruning
@@ -24,6 +25,12 @@ NARROWEST = 1 / 1200
 """Part of the width below which stripes of different shades are drawn as one, in the shade of the widest."""
 NO_SHADE = -1
 """The shade of stripes where nothing is known that the colours could say."""
+RANGES = 10
+"""Shades from here on are steps of the narrowest range of a group's numbers, from 1."""
+MOST_VALUES = 0.8
+"""Part of a group's values that the narrowest range holds."""
+PARTS = {"3/4": 3 / 4, "1/2": 1 / 2, "1/3": 1 / 3, "1/6": 1 / 6}
+"""Where these steps end, as parts of the whole table's own such range, in which the first one ends."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +51,16 @@ class Stripe:
 @dataclass(frozen=True)
 class Leaving:
     """The groups that leave: ``stripes`` from left to right; ``groups``, all of them; how many of them hold no class
-    of the target as likely as 1 in 2, ``below_half``, and how many hold one class alone, ``certain``."""
+    of the target likelier than 1 in 2, ``up_to_even``, and how many hold one class alone, ``certain``. ``records``: how
+    many there are of each shade; ``ranges``: what the steps of ranges say, in the column's unit, widest first; () where
+    colours are no ranges."""
 
     stripes: tuple[Stripe, ...]
     groups: int
-    below_half: int
+    up_to_even: int
     certain: int
+    records: Mapping[int, int] = field(default_factory=dict)
+    ranges: tuple[str, ...] = ()
 
     def payload(self) -> list[list[Any]]:
         """Return the stripes as plain lists, for a browser."""
@@ -72,7 +83,7 @@ def leaving(
 
     ``leaf`` (n,): the leaf of each record; ``class_of`` (n,): which released rows look alike, as numbers from 0.
     ``colour_by``: ``sure`` and ``n`` have the levels of :func:`anonymizer.drawing.shades.risk_levels`, ``classes`` the
-    rank of the largest class; others have no shade.
+    rank of the largest class, ``digression`` the narrowest range of the numeric target; others have no shade.
     """
     tree, target = pruning.tree, encoded.target
     inside = (leaf >= focus) & (leaf < focus + tree.size[focus])
@@ -100,8 +111,10 @@ def leaving(
     return Leaving(
         tuple(_visible(stripes)),
         len(present),
-        int((share[present] < 0.5).sum()) if has_classes else 0,
+        int((share[present] <= 0.5).sum()) if has_classes else 0,
         int((share[present] >= 1).sum()) if has_classes else 0,
+        {int(look): int(counts[shade[which] == look].sum()) for look in np.unique(shade[which])},
+        _range_texts(encoded) if colour_by == "digression" and encoded.numeric is not None else (),
     )
 
 
@@ -136,8 +149,12 @@ def _shades(
 ) -> NDArray[np.int64]:
     """Return the shade of each group of look-alikes."""
     if colour_by == "sure" and encoded.target.n_classes > 1:
-        whole = pruning.tree.sums[0].max() / max(int(pruning.tree.n[0]), 1)
-        return risk_levels(np.concatenate(([whole], share)), "sure")[1:]
+        return risk_levels(share, "sure")
+    if colour_by == "digression" and encoded.numeric is not None:
+        values = encoded.numeric.values[:, 0]
+        own, whole = narrowest_ranges(values, class_of), narrowest_ranges(values, np.zeros_like(class_of))[0]
+        narrow = np.array([own <= part * whole for part in (1.0, *PARTS.values())])
+        return np.asarray(RANGES + 1 + narrow.sum(axis=0), np.int64)
     if colour_by == "n":
         persons = sizes
         if encoded.person is not None:
@@ -148,6 +165,27 @@ def _shades(
         ranks = class_ranks(pruning.tree)
         return np.array([ranks[int(code)] for code in largest], dtype=np.int64)
     return np.full(len(sizes), NO_SHADE, dtype=np.int64)
+
+
+def narrowest_ranges(values: NDArray[np.float64], class_of: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return the width of the narrowest range that holds 8 in 10 of the values (n,) of each group, by its number."""
+    order = np.lexsort((values, class_of))
+    ranked, group, sizes = values[order], class_of[order], np.bincount(class_of)
+    ends = np.cumsum(sizes)
+    last = np.arange(len(ranked)) + np.ceil(MOST_VALUES * sizes - 1e-9).astype(np.int64)[group] - 1
+    widths = np.where(last < ends[group], ranked[np.minimum(last, len(ranked) - 1)] - ranked, np.inf)
+    return np.asarray(np.minimum.reduceat(widths, ends - sizes))
+
+
+def _range_texts(encoded: EncodedTable) -> tuple[str, ...]:
+    """Return what the steps of ranges say, in the unit of the numeric target; days for dates."""
+    numeric = encoded.numeric
+    assert numeric is not None
+    whole = narrowest_ranges(numeric.values[:, 0], np.zeros(len(numeric.values), np.int64))[0] * numeric.width[0]
+    is_date = numeric.names[0] in numeric.dates
+    ends = [number_text(part * whole / (86_400e6 if is_date else 1), 2) for part in (1.0, *PARTS.values())]
+    unit = " days" if is_date else ""
+    return (f"wider than {ends[0]}{unit}", *(f"down to {end}{unit}" for end in ends[1:]), f"{ends[-1]}{unit} or less")
 
 
 def _words(encoded: EncodedTable, most: int, size: int, code: int) -> str:
@@ -171,7 +209,7 @@ def _stripes(
     one stripe for each node and shade. ``start`` (m,): where each node begins.
     """
     number = np.arange(len(node)) + 1
-    number[width < NARROW] = -(node * 16 + shade + 2)[width < NARROW]
+    number[width < NARROW] = -(node * 32 + shade + 2)[width < NARROW]
     _, first, of = np.unique(number, return_index=True, return_inverse=True)
     whole = np.bincount(of, width)
     least, most = np.full(len(first), np.iinfo(np.int64).max), np.zeros(len(first), np.int64)

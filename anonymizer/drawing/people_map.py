@@ -1,7 +1,7 @@
 """A map of people: the tree from above, where width is people and colour is risk in words.
 
 Every node is a box below its parent's, as wide as its part of the records. The boxes stand where the grown tree puts
-them, so nothing moves when k or a pruning step changes: what is merged is hatched, and groups are outlined.
+them, so nothing moves when k or a pruning step changes: what is merged is a thin line, and groups are outlined.
 """
 
 import json
@@ -70,7 +70,7 @@ class PeopleMap:
 class MapStates:
     """What becomes of the q boxes of a map while a tree is pruned; every array is (q,).
 
-    ``shade``: risk level 1 to 5, or 0 to 3 for the rank of the largest class; ``merged``: the pruning step, from 1, at
+    ``shade``: risk level 1 to 6, or 0 to 3 for the rank of the largest class; ``merged``: the pruning step, from 1, at
     which the node became a group, 0 for never; ``gone``: the step at which a node above it did. ``left_out``: groups
     after all ``n_steps`` that are too narrow to be drawn.
     """

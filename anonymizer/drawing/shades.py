@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.drawing.dot import THEMES
-from anonymizer.drawing.words import chance_text, class_name
+from anonymizer.drawing.words import class_name
 from anonymizer.errors import ParameterError
 from anonymizer.growing.tree import Tree
-from anonymizer.values import number_text, share
+from anonymizer.values import number_text
 
 if TYPE_CHECKING:
     from anonymizer.groups.risk import NodeRisk
 
 LEVELS = 5
-"""Steps of the risk scale."""
+"""Steps of a risk scale; that of sureness has one more, for certainty."""
 BAR = 12
 """Characters of a bar of class shares."""
 GLYPHS = "█▓▒░"
@@ -31,8 +31,8 @@ COLOURS: dict[str, str] = {
     "tidi": "risk as in the papers (TIDI)",
 }
 """The measures that nodes can be coloured by, in words; digression where a sensitive column is numeric."""
-SURENESS = (0.1, 0.3, 0.6)
-"""Where the shades of sureness end: shares of the way from a guess by the whole table to certainty."""
+ODDS = {"even": 1 / 2, "2 in 3": 2 / 3, "4 in 5": 4 / 5, "9 in 10": 9 / 10}
+"""Where the shades of sureness end, the same for every table; each includes its end."""
 SIZES = (1, 2, 5, 20)
 """Where the shades of size end, in times k."""
 
@@ -75,15 +75,14 @@ def risk_scores(tree: Tree, risk: "NodeRisk", colour_by: str) -> NDArray[np.floa
 
 
 def risk_levels(scores: NDArray[np.float64], colour_by: str = "tidi", k: int | None = None) -> NDArray[np.int64]:
-    """Return (m,) levels 1 to 5 of risk scores; the first node is the root.
+    """Return (m,) levels of risk scores, 1 to 5.
 
-    ``sure``: how far from the root's share to certainty (:data:`SURENESS`), 5 where everybody shares one class. ``n``:
-    5 below k, then by multiples of k (:data:`SIZES`). Others, and n without k: by rank among the different scores.
+    ``sure``: by :data:`ODDS`, and 6 where everybody shares one class. ``n``: 5 below k, then by multiples of k
+    (:data:`SIZES`). Others, and n without k: by rank among the different scores.
     """
     if colour_by == "sure":
-        base = float(scores[0])
-        limits = [base + part * (1 - base) for part in SURENESS]
-        return np.where(scores >= 1, LEVELS, np.searchsorted(limits, scores - 1e-12, side="right") + 1).astype(np.int64)
+        steps = np.searchsorted(list(ODDS.values()), scores - 1e-12, side="left") + 1
+        return np.where(scores >= 1, LEVELS + 1, steps).astype(np.int64)
     if colour_by == "n" and k is not None:
         return LEVELS - np.searchsorted([k * times for times in SIZES], -scores, side="right").astype(np.int64)
     different, rank = np.unique(scores, return_inverse=True)
@@ -108,7 +107,7 @@ def legend(
         others = [class_name(labels[c]) for c in order if ranks[c] >= len(MARKED)]
         return (*shades, *([Shade(0, GLYPHS[3], palette["class3"], ", ".join(others))] if others else []))
     scores = risk_scores(tree, risk, colour_by)
-    texts = _fixed_texts(float(scores[0]), colour_by, k, tree.unit)
+    texts = _fixed_texts(colour_by, k, tree.unit)
     if not texts:
         levels, word = risk_levels(scores), "{} bits" if colour_by == "tidi" else "Δ {}" if colour_by != "n" else "{}"
         for level in range(1, LEVELS + 1):
@@ -116,18 +115,19 @@ def legend(
             if len(inside):
                 low, high = number_text(float(inside.min())), number_text(float(inside.max()))
                 texts[level] = word.format(low if low == high else f"{low} to {high}")
-    return tuple(Shade(level, gauge(level), palette[str(level)], text) for level, text in texts.items())
+    most = most_of(colour_by)
+    return tuple(Shade(level, gauge(level, most), palette[str(level)], text) for level, text in texts.items())
 
 
-def _fixed_texts(base: float, colour_by: str, k: int | None, unit: str) -> dict[int, str]:
+def most_of(colour_by: str) -> int:
+    """Return how many steps a scale has."""
+    return LEVELS + (colour_by == "sure")
+
+
+def _fixed_texts(colour_by: str, k: int | None, unit: str) -> dict[int, str]:
     """Return what each level means where that does not depend on the nodes; empty where it does."""
     if colour_by == "sure":
-        limits = [base + part * (1 - base) for part in SURENESS]
-        ends = [chance_text(limit) for limit in limits]
-        if len(set(ends)) < len(ends):
-            ends = [share(limit) for limit in limits]
-        words = [f"up to {ends[0]}", *(f"to {end}" for end in ends[1:]), "surer", "everybody"]
-        return dict(enumerate(words, 1))
+        return dict(enumerate([*(f"up to {end}" for end in ODDS), "above 9 in 10", "certain"], 1))
     if colour_by == "n" and k is not None:
         sizes = [k * times for times in SIZES]
         words = [f"{low:,} to {high - 1:,}" for low, high in pairwise(sizes)]
@@ -135,9 +135,9 @@ def _fixed_texts(base: float, colour_by: str, k: int | None, unit: str) -> dict[
     return {}
 
 
-def gauge(level: int) -> str:
-    """Return a risk level as text: ▮▮▮▯▯."""
-    return "▮" * level + "▯" * (LEVELS - level)
+def gauge(level: int, most: int = LEVELS) -> str:
+    """Return a risk level as text: ▮▮▮▯▯. ``most``: of the scale's levels."""
+    return "▮" * level + "▯" * (most - level)
 
 
 def class_ranks(tree: Tree) -> dict[int, int]:

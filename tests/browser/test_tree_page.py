@@ -106,7 +106,7 @@ def make_the_window_narrow(page: Any) -> None:
 
 def read_the_sentence(page: Any) -> None:
     sentence = page.locator(".st-key-canvas-sentence")
-    expect(sentence).to_contain_text("released groups, somebody's diagnosis can be guessed with even odds or better")
+    expect(sentence).to_contain_text("released groups, somebody's diagnosis can be guessed with better than even odds")
     box, picture = sentence.bounding_box(), page.locator(".canvas").bounding_box()
     assert box["y"] + box["height"] <= picture["y"]
     page.get_by_role("slider", name="Pruning steps").press("Home")

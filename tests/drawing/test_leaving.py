@@ -5,11 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from anonymizer.drawing.leaving import NARROWEST, Stripe, leaving, stripe_text
+from anonymizer.drawing.leaving import NARROWEST, Stripe, leaving, narrowest_ranges, stripe_text
 from anonymizer.drawing.shades import risk_levels
 from anonymizer.drawing.words import chance_text
 from anonymizer.flow import Flow
+from anonymizer.reading.profile import suggest
+from anonymizer.reading.samples import SAMPLES
 from anonymizer.settings import Settings
+from anonymizer.values import number_text
 from tests.drawn_trees import table
 
 
@@ -42,13 +45,12 @@ def test_stripes__fill_the_width_in_the_order_of_the_tree(generalizer: str) -> N
 def test_stripes__of_one_group_say_its_records_and_what_is_learnt() -> None:
     flow = flow_of()
     of, illness = classes(flow), flow.table["illness"].to_numpy()
-    base = np.unique(illness, return_counts=True)[1].max() / len(illness)
     shares = {}
     for number in np.unique(of):
         labels, counts = np.unique(illness[of == number], return_counts=True)
         label = labels[counts.argmax()]
         part = counts.max() / counts.sum()
-        level = risk_levels(np.array([base, part]), "sure")[1]
+        level = risk_levels(np.array([part]), "sure")[0]
         shares[number] = (int(counts.sum()), f"{chance_text(part)} {label}", int(level), part)
     picture = leaving(flow.pruning, flow.encoded, flow.leaf, of)
     single = [stripe for stripe in picture.stripes if stripe.groups == 1]
@@ -58,7 +60,10 @@ def test_stripes__of_one_group_say_its_records_and_what_is_learnt() -> None:
         assert (stripe.least, stripe.words, stripe.shade) in triples or any(
             size == stripe.least and level == stripe.shade for size, _, level, _ in shares.values()
         )
-    assert picture.below_half == sum(part < 0.5 for *_, part in shares.values())
+    assert picture.up_to_even == sum(part <= 0.5 for *_, part in shares.values())
+    records = {level: sum(size for size, _, own, _ in shares.values() if own == level) for level in picture.records}
+    assert picture.records == records
+    assert sum(records.values()) == len(illness)
     assert picture.certain == sum(part == 1 for *_, part in shares.values())
     group = flow.pruning.group_of_node()[flow.leaf]
     for stripe in single:
@@ -100,3 +105,35 @@ def test_stripe_text() -> None:
     assert stripe_text(Stripe(0, 1, 3, 2, 1, 12, 12, "1 in 3 Flu")) == "12 records that look alike: 1 in 3 Flu"
     assert stripe_text(Stripe(0, 1, 3, 2, 4, 10, 19)) == "4 groups of 10 to 19 records that look alike"
     assert stripe_text(Stripe(0, 1, 3, 2, 4, 10, 10)) == "4 groups of 10 records that look alike"
+
+
+def test_narrowest_ranges__are_those_of_all_windows() -> None:
+    rng = np.random.default_rng(1)
+    of = np.append(np.arange(9), rng.integers(0, 9, 191))
+    values = rng.integers(0, 50, 200) / 50
+    for group, width in enumerate(narrowest_ranges(values, of)):
+        own = np.sort(values[of == group])
+        most = next(m for m in range(1, len(own) + 1) if m >= 0.8 * len(own))
+        assert width == min(own[at + most - 1] - own[at] for at in range(len(own) - most + 1))
+
+
+def test_groups_of_a_number__have_shades_by_their_range_in_its_unit() -> None:
+    frame = SAMPLES["employees"].load()
+    flow = Flow(frame, suggest(frame), Settings().but(k=5, grouping="error-digression"))
+    assert flow.encoded.by_numbers
+    name, (_, of) = flow.encoded.numeric.names[0], np.unique(flow.class_of, return_inverse=True)
+    picture = leaving(flow.pruning, flow.encoded, flow.leaf, of, colour_by="digression")
+
+    def narrowest(values: np.ndarray) -> float:
+        most = int(np.ceil(0.8 * len(values) - 1e-9))
+        return float((np.sort(values)[most - 1 :] - np.sort(values)[: len(values) - most + 1]).min())
+
+    numbers = frame[name].to_numpy(float)
+    whole = narrowest(numbers)
+    expected = {11: 0, 12: 0, 13: 0, 14: 0, 15: 0, 16: 0}
+    for group in np.unique(of):
+        part = narrowest(numbers[of == group]) / whole
+        expected[11 + sum(part <= end + 1e-9 for end in (1, 3 / 4, 1 / 2, 1 / 3, 1 / 6))] += int((of == group).sum())
+    assert dict(picture.records) == {shade: rows for shade, rows in expected.items() if rows}
+    assert picture.ranges[0] == f"wider than {number_text(whole, 2)}"
+    assert {stripe.shade for stripe in picture.stripes} <= set(expected)

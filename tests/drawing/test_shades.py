@@ -53,9 +53,10 @@ def test_risk_scores__low_tidi_few_records_and_much_error_are_risky(class_tree) 
     assert levels["sure"][(risk.error / tree.n).argmin()] == levels["sure"].max()
 
 
-def test_levels_of_sureness__run_from_the_whole_table_to_certainty() -> None:
-    scores = np.array([0.2, 0.25, 0.28, 0.44, 0.68, 0.99, 1.0])
-    assert list(shades.risk_levels(scores, "sure")) == [1, 1, 1, 2, 3, 4, 5]
+def test_levels_of_sureness__are_fixed_odds_and_include_their_ends() -> None:
+    scores = np.array([0.2, 0.5, 0.51, 2 / 3, 0.67, 0.8, 0.81, 0.9, 0.91, 0.99, 1.0])
+    assert list(shades.risk_levels(scores, "sure")) == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6]
+    assert list(shades.risk_levels(scores[::-1], "sure")) == [6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1], "whatever the root is"
 
 
 def test_levels_of_size__are_multiples_of_k() -> None:

@@ -52,11 +52,11 @@ def test_with_data__says_how_many_groups_there_are() -> None:
     assert f"{len(sizes)} groups after {steps}; the smallest has {sizes.min()} records." in texts(app)
     assert sizes.min() >= 8
     likely = largest_shares(ws)
-    even, certain = sum(part >= 0.5 for part in likely), sum(part == 1 for part in likely)
-    which = "each" if even == len(likely) else even or "none"
+    better, certain = sum(part > 0.5 for part in likely), sum(part == 1 for part in likely)
+    which = "each" if better == len(likely) else better or "none"
     assert f"In {which} of the {len(likely)} released groups" in texts(app)
     assert ("for certain" in texts(app)) == (certain > 0)
-    assert not certain or f"even odds or better; in {certain}, for certain." in texts(app)
+    assert not certain or f"better than even odds; in {certain}, for certain." in texts(app)
     content = app.dataframe[0].value
     assert sorted(content["node"]) == sorted(pruning.cut())
     assert list(content["records"]) == sorted(sizes)
@@ -271,5 +271,5 @@ def test_closed_panel__leaves_the_picture() -> None:
 def test_sentence_of_two_classes__says_no_zero() -> None:
     """Of two classes one is always as likely as 1 in 2."""
     leaves = Leaving((), 7, 0, 2)
-    says = "In each of the 7 released groups, somebody's income can be guessed with even odds or better; "
+    says = "In each of the 7 released groups, somebody's income can be guessed with better than even odds; "
     assert surest_sentence(leaves, "income") == says + "in 2, for certain."

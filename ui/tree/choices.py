@@ -40,7 +40,7 @@ def how_to_read(view: str) -> str:
     """Return what the shapes of a view are, in one sentence."""
     if view == "tree":
         return "Each node is a part of the people; a group has a double border, and what was merged into it is dashed."
-    return "A box is as wide as the people in it; a group is outlined, and what was merged into it is hatched."
+    return "A box is as wide as the people in it; a group is outlined, and what was merged into it is a thin line."
 
 
 def method(ws: Workspace) -> None:

@@ -137,12 +137,12 @@ def surest_sentence(leaves: Leaving | None, name: str) -> str:
     the target (``name``) has no classes."""
     if leaves is None or not name:
         return ""
-    even, groups = leaves.groups - leaves.below_half, plural(leaves.groups, "released group")
-    if not even:
-        return f"In none of the {groups} can somebody's {plain(name)} be guessed with even odds or better."
+    better, groups = leaves.groups - leaves.up_to_even, plural(leaves.groups, "released group")
+    if not better:
+        return f"In none of the {groups} can somebody's {plain(name)} be guessed with better than even odds."
     certain = f"; in {count(leaves.certain)}, for certain" if leaves.certain else ""
-    guessed = f"somebody's {plain(name)} can be guessed with even odds or better{certain}."
-    return f"In {'each' if even == leaves.groups else count(even)} of the {groups}, {guessed}"
+    guessed = f"somebody's {plain(name)} can be guessed with better than even odds{certain}."
+    return f"In {'each' if better == leaves.groups else count(better)} of the {groups}, {guessed}"
 
 
 def show_one_row(ws: Workspace, pruning: Pruning, node: int) -> None:

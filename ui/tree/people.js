@@ -1,7 +1,8 @@
-// The map of people: boxes below boxes, as wide as their part of the people. Python sends the grown tree's boxes, and
-// apart from them, as it changes with every limit, the step at which each was merged; which of them are groups after so
-// many steps is worked out here, so that a move of the slider can be seen happening. The boxes are drawn once. This
-// sends back `picked` (a state) and `opened` (a trigger), both node numbers.
+// The map of people: the tree as a scaffold of boxes below boxes, as wide as their part of the people, and below it the
+// released groups, each branch a column in which they are stacked, the surest at the bottom. Python sends the grown
+// tree's boxes, and apart from them, as it changes with every limit, the step at which each was merged; which of them
+// are groups after so many steps is worked out here, so that a move of the slider can be seen happening. The boxes are
+// drawn once. This sends back `picked` (a state) and `opened` (a trigger), both node numbers.
 
 const NS = "http://www.w3.org/2000/svg";
 const LETTER = 6.3; // pixels of a letter, about
@@ -21,12 +22,24 @@ function cut(text, width, least) {
   return all.length <= letters ? text : letters < least ? "" : `${all.slice(0, letters - 1).join("")}…`;
 }
 
-// Where rows begin, as shares of the height, and where the last one ends: each is a tenth lower than the one above it,
-// as the boxes deep in a tree are many and small.
+// Where rows begin, as shares of the height, and where the last one ends: the first four carry words, and the boxes
+// deep in a tree are many and small.
 function rows(levels) {
   const starts = [0];
-  for (let level = 0; level < levels; level++) starts.push(starts[level] + 0.9 ** level);
+  for (let level = 0; level < levels; level++) starts.push(starts[level] + (level < 4 ? 1 : 0.45));
   return starts.map((start) => start / starts[levels]);
+}
+
+// The groups as columns, one for each branch: where it stands, and the parts of its height that its groups take.
+function columns(stripes) {
+  const columns = new Map();
+  stripes.forEach(([left, share, node], at) => {
+    if (!columns.has(node)) columns.set(node, { left, share: 0, groups: [] });
+    const column = columns.get(node);
+    column.groups.push({ at, from: column.share, share });
+    column.share += share;
+  });
+  return [...columns.values()];
 }
 
 class People {
@@ -85,9 +98,7 @@ class People {
       swatch.style.background = colour;
       say(text).prepend(swatch);
     }
-    const looks = [["outlined", "group"]];
-    if (this.steps) looks.push(["hatched", "merged"]);
-    for (const [look, text] of looks) {
+    for (const [look, text] of this.steps ? [["outlined", "branch"], ["ticked", "merged"]] : [["outlined", "group"]]) {
       const swatch = document.createElement("i");
       swatch.className = look;
       say(text).prepend(swatch);
@@ -105,9 +116,6 @@ class People {
     for (const box of this.boxes) if (box.parent >= 0) this.boxes[box.parent].children.push(box);
     this.levels = 1 + Math.max(...this.boxes.map((box) => box.level));
     const svg = element("svg", { role: "presentation" });
-    const hatch = element("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, element("defs", {}, svg));
-    element("rect", { width: 6, height: 6, fill: palette.page }, hatch);
-    element("rect", { width: 2, height: 6, fill: palette.line, opacity: 0.45 }, hatch);
     this.svg = svg;
     this.drawings = views.map((view) => {
       const group = element("g", {}, svg);
@@ -144,26 +152,26 @@ class People {
     this.feet = stripes.map(([, , node, shade, text]) => {
       const shape = element("g", { class: "node stripe", "data-node": node }, foot);
       element("title", {}, shape).textContent = text;
-      return element("rect", { fill: shade < 0 ? this.palette.page : this.palette.shades[shade] }, shape);
+      const fill = this.palette.ranges[shade] ?? this.palette.shades[shade] ?? this.palette.page;
+      return element("rect", { fill }, shape);
     });
     this.foot.replaceWith(foot);
     this.foot = foot;
-    if (this.room && this.room.foot === this.footRoom()) this.layFeet();
-    else if (this.room) this.layOut();
+    if (this.room) this.layFeet();
   }
 
   sizeText({ size }) {
     return `${size.toLocaleString("en")} ${this.unit}${size === 1 ? "" : "s"}`;
   }
 
-  // Where boxes stand depends on the window alone; what they look like, on the step.
+  // Where boxes stand depends on the window, and on whether groups stand below them; what they look like, on the step.
 
   layOut() {
     const { width, height } = this.stage.getBoundingClientRect();
     if (width < 10 || height < 10) return;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.room = { width, height };
-    const foot = (this.room.foot = this.footRoom());
+    const foot = (this.room.foot = this.footRoom(this.after ?? this.target ?? 0));
     const tall = (height - foot) / this.drawings.length;
     this.layFeet();
     this.drawings.forEach((drawing, number) => {
@@ -183,20 +191,26 @@ class People {
     this.paint(this.after ?? this.target ?? 0);
   }
 
-  footRoom() {
-    return this.stripes.length ? Math.max(64, this.room.height * 0.2) : 0;
+  footRoom(after) {
+    if (!this.stripes.length || after !== this.steps) return 0;
+    return Math.max(64, this.room.height * (this.drawings.length > 1 ? 0.2 : 0.6));
   }
 
   layFeet() {
     const { width, height, foot } = this.room;
+    if (!foot) return;
     this.footCaption.setAttribute("y", height - foot + 18);
-    this.stripes.forEach(([left, share], at) => {
+    const tall = foot - 26;
+    for (const { left, share, groups } of columns(this.stripes)) {
       const w = share * width;
-      const gap = w > 4 ? 0.7 : 0;
-      const place = { x: left * width, y: height - foot + 25, width: Math.max(w - gap, 0.3), height: foot - 26 };
-      for (const [name, value] of Object.entries(place)) this.feet[at].setAttribute(name, value);
-      this.feet[at].parentNode.classList.toggle("narrow", w < 3);
-    });
+      for (const { at, from, share: own } of groups) {
+        const h = (own / share) * tall;
+        const y = height - 1 - (from / share) * tall - h;
+        const place = { x: left * width, y, width: Math.max(w - (w > 4 ? 1 : 0), 0.3), height: h };
+        for (const [name, value] of Object.entries(place)) this.feet[at].setAttribute(name, value);
+        this.feet[at].parentNode.classList.toggle("narrow", w < 6 || h < 4);
+      }
+    }
   }
 
   write(drawn, box) {
@@ -207,8 +221,10 @@ class People {
     const size = this.sizeText(box).length * LETTER * 1.06 + 9 <= w ? this.sizeText(box) : box.size.toLocaleString("en");
     const [chance, what] = box.words;
     const words = cut(`${chance} ${what}`.trim(), room, chance.length + 5) || cut(chance, room, 99);
-    const lines = [cut(box.condition, room, 9), size, words];
-    const few = row >= 50 ? lines : row >= 32 ? lines.slice(1) : row >= 15 ? [size] : [];
+    const condition = cut(box.condition, room, 9);
+    const lines = [condition, size, words];
+    const both = condition === box.condition && cut(`${condition}: ${size}`, room, 999);
+    const few = row >= 50 ? lines : row >= 32 ? (condition ? [condition, size] : [size, words]) : row >= 15 ? [both || size] : [];
     const written = w < 9 + size.length * LETTER * 1.06 ? [] : few.filter(Boolean);
     if (!written.length) return;
     drawn.text = element("text", { x: x + w / 2, y: y + row / 2 - (written.length - 1) * 7.5 + 4 }, drawn.shape);
@@ -221,6 +237,12 @@ class People {
 
   paint(after) {
     this.after = after;
+    if (this.room && this.room.foot !== this.footRoom(after)) {
+      this.layOut();
+      return;
+    }
+    const quiet = Boolean(this.room?.foot) && this.drawings.length === 1; // the released groups have the colours
+    this.svg.classList.toggle("quiet", quiet);
     for (const drawing of this.drawings) {
       const now = drawing.view.after === null ? after : drawing.view.after;
       this.boxes.forEach((box, at) => {
@@ -230,17 +252,21 @@ class People {
         const hidden = gone && drawing.view.hides;
         const ends = box.leaf || !box.children.length || (group && drawing.view.hides);
         const state = hidden ? "hidden" : gone ? "gone" : group ? "group" : "inner";
-        const look = `${state} ${ends} ${box.shade}`;
+        const look = `${state} ${ends} ${box.shade} ${quiet}`;
         if (look !== drawn.state) {
           drawn.state = look;
           const { x, y, w, row, bottom } = drawn.place;
-          for (const [name, value] of Object.entries({ x, y, width: w, height: ends ? bottom : row })) drawn.rect.setAttribute(name, value);
-          drawn.rect.setAttribute("fill", gone ? "url(#hatch)" : this.palette.shades[box.shade]);
+          const tall = gone ? Math.min(row, 1.5) : ends && !this.room.foot ? bottom : row;
+          for (const [name, value] of Object.entries({ x, y, width: w, height: tall })) drawn.rect.setAttribute(name, value);
+          drawn.rect.setAttribute("fill", gone ? this.palette.line : quiet ? this.palette.page : this.palette.shades[box.shade]);
           drawn.shape.classList.toggle("gone", gone);
           drawn.shape.classList.toggle("narrow", w < (gone ? 7 : 4));
           drawn.shape.classList.toggle("group", group);
           drawn.shape.classList.toggle("hidden", hidden);
-          if (drawn.text) drawn.text.style.display = gone ? "none" : "";
+          if (drawn.text) {
+            drawn.text.style.display = gone ? "none" : "";
+            drawn.text.style.fill = box.shade > 5 && !quiet ? this.palette.deep : "";
+          }
         }
       });
     }

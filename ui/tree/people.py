@@ -12,9 +12,9 @@ from typing import Any
 import streamlit as st
 
 from anonymizer.drawing.dot import THEMES
-from anonymizer.drawing.leaving import Leaving
+from anonymizer.drawing.leaving import RANGES, Leaving
 from anonymizer.drawing.people_map import MapStates, PeopleMap
-from anonymizer.drawing.shades import Shade
+from anonymizer.drawing.shades import LEVELS, Shade
 from anonymizer.growing.tree import Tree
 from ui.controls import plural
 from ui.session import widget_state
@@ -97,17 +97,33 @@ def people(
         "after": after,
         "picked": node,
         "path": [] if node is None else tree.path(node),
-        "legend": [{"colour": shade.colour, "text": shade.text} for shade in shades],
-        "title": title,
+        "legend": legend_of(shades, stripes, theme),
+        "title": "Narrowest range for 8 in 10 of a group" if stripes is not None and stripes.ranges else title,
     }
     _mount(
         key=key, data=data, on_picked_change=report("picked", on_pick), on_opened_change=report("opened", on_open),
     )  # fmt: skip
 
 
+def legend_of(shades: Sequence[Shade], stripes: Leaving | None, theme: str) -> list[dict[str, str]]:
+    """Return each colour with what it says, and how many released records have it, where that is known."""
+    if stripes is None:
+        return [{"colour": shade.colour, "text": shade.text} for shade in shades]
+    steps = [(shade.level, shade.colour, shade.text) for shade in shades]
+    if stripes.ranges:
+        steps = [(RANGES + at, THEMES[theme][f"range{at}"], text) for at, text in enumerate(stripes.ranges, 1)]
+    levels = {level for level, _, _ in steps if level} & set(stripes.records)
+    return [
+        {"colour": colour, "text": f"{text}: {stripes.records.get(level, 0):,}" if levels else text}
+        for level, colour, text in steps
+    ]
+
+
 def palette(theme: str, shades: Sequence[Shade]) -> dict[str, Any]:
     """Return the colours of a map: of the page, of lines, and of each shade by its number."""
     colours = THEMES[theme]
     of_classes = any(shade.level == 0 for shade in shades)
-    names = [f"class{rank}" for rank in range(4)] if of_classes else ["1", *map(str, range(1, 6))]
-    return {"page": colours["page"], "line": colours["line"], "shades": [colours[name] for name in names]}
+    names = [f"class{rank}" for rank in range(4)] if of_classes else ["1", *map(str, range(1, LEVELS + 2))]
+    same: dict[str, Any] = {name: colours[name] for name in ("page", "line", "deep")}
+    same["ranges"] = {RANGES + at: colours[f"range{at}"] for at in range(1, LEVELS + 2)}
+    return same | {"shades": [colours[name] for name in names]}
