@@ -66,7 +66,7 @@ def test_health__is_503_with_the_reason_when_the_warm_up_failed(
     def fail() -> None:
         raise OSError("no file that can be executed")
 
-    monkeypatch.setattr("anonymizer.cli.warm.load_loops", fail)
+    monkeypatch.setattr("ui.warm.load_loops", fail)
     monkeypatch.setattr(warm, "sweep", lambda: None)
     assert not warm.warmed_up()
     status, words, _ = answer_of()
