@@ -351,3 +351,18 @@ def test_a_small_share_of_rows__is_not_none_of_them() -> None:
     schema = Schema.of(rows, quasi_identifying=["age"], sensitive=["ill"])
     says = verify(rows, schema, k=2)["homogeneity of ill"].sentence
     assert says == "2 rows (< 0.1%) are in 1 class where all have the same ill."
+
+
+@pytest.mark.parametrize(
+    ("cell", "excerpt"),
+    [
+        ("[1, x]", "'[1, x]'"),
+        (f"[1, {'x' * 55}]", f"'[1, {'x' * 55}]'"),
+        (f"[1, {'x' * 56}]", f"'[1, {'x' * 53}...'"),
+    ],
+)
+def test_a_cell_that_is_none__is_named_and_a_long_one_cut(cell: str, excerpt: str) -> None:
+    rows = pd.DataFrame({"age": [cell, "[1, 2]"] * 3})
+    check = verify(rows, Schema.of(rows, quasi_identifying=["age"], kinds={"age": "numeric"}), k=1)["cells"]
+    assert check.passed is False
+    assert f"3 rows of age ({excerpt}: a finite number" in check.sentence
