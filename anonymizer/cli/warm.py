@@ -31,6 +31,8 @@ Step = tuple[str, Callable[[], object]]
 
 PACKAGE = Path(__file__).parents[1]
 MARK = "copse-compiled.txt"
+BEGUN = "begun: "
+"""Before the digest of the sources in the mark, as long as not all of their loops are compiled."""
 WIDTHS = ((10, 2), (10, 300), (250, 300), (300, 2), (300, 250), (300, 300), (10, 0), (300, 0))
 """Values of a column and classes by which codes, classes, and both in one number take 8, 16 or 32 bits; 0: numbers."""
 
@@ -81,14 +83,26 @@ def is_compiled() -> bool:
         return False
 
 
+def is_begun() -> bool:
+    """Return True when somebody began to compile these sources here, and did not come to the end."""
+    try:
+        return mark_path().read_text(encoding="utf-8") == BEGUN + sources()
+    except OSError:
+        return False
+
+
 def compile_loops(progress: Progress | None = None) -> None:
     """Run the whole flow on made-up records of each kind, so that every loop is compiled and kept.
 
     ``progress``: called with a share from 0 to 1 and what is being done.
     """
     with alone(progress):
-        if not is_compiled():
+        if not (is_compiled() or is_begun()):
             forget_loops()
+        mark, begun = mark_path(), BEGUN + sources()
+        writable = can_write(mark.parent)
+        if writable and not is_compiled():
+            write_file(mark, begun)
         work = steps()
         for number, (words, step) in enumerate(work):
             if progress is not None:
@@ -96,9 +110,8 @@ def compile_loops(progress: Progress | None = None) -> None:
             step()
         if progress is not None:
             progress(1.0, "Done")
-        mark = mark_path()
-        if can_write(mark.parent):
-            write_file(mark, sources())
+        if writable:
+            write_file(mark, begun.removeprefix(BEGUN))
 
 
 @contextmanager

@@ -52,6 +52,21 @@ def test_another_source__makes_compiled_loops_stale(package: Path) -> None:
     assert not loop.exists()
 
 
+def test_what_was_begun__goes_on_where_it_ended(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(warm, "steps", lambda: [("first", fail)])
+        with pytest.raises(KeyboardInterrupt):
+            warm.compile_loops()
+    assert (warm.is_begun(), warm.is_compiled()) == (True, False)
+    loop = package / "__pycache__" / "loops.add-1.py311.nbi"
+    loop.touch()
+    warm.compile_loops()
+    assert (warm.is_begun(), warm.is_compiled(), loop.exists()) == (False, True, True)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="folders are locked on POSIX systems")
 def test_compile_loops__waits_for_another_process(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (package / "__pycache__").mkdir()
