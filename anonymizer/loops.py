@@ -16,13 +16,17 @@ _save = IndexDataCacheFile.save
 
 @contextmanager
 def _locked(path: str) -> Iterator[None]:
-    """Hold a lock on a file beside ``path`` while the block lasts, where the system has such."""
+    """Hold a lock on a file beside ``path`` while the block lasts, where that is possible."""
     if sys.platform == "win32":
         yield
         return
     import fcntl
 
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    except OSError:  # another user's, whose loops are here
+        yield
+        return
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

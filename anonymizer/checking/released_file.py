@@ -222,7 +222,7 @@ def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str], str]:
     """Return the members of a ZIP file in their order, what else is in it, a sentence each, and why that cannot be said
     of its bytes, "" where it can. Raises :class:`ReadError` when it cannot be read."""
     members: dict[str, bytes] = {}
-    start, directory, beside, unjudged = bytearray(), bytearray(), [], ""
+    start, directory, beside, same = bytearray(), bytearray(), [], True
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
@@ -249,15 +249,14 @@ def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str], str]:
                 content = _unfolded(body, info)
                 if content is None:
                     beside.append(f"{short_text(info.filename)} is damaged, or not packed as Copse packs it.")
-                elif _packed(content) != body:
-                    unjudged = packed_otherwise(data)
+                same = same and (content is None or _packed(content) == body)
                 members[info.filename] = content or b""
     except (zipfile.BadZipFile, zlib.error, struct.error, ValueError, NotImplementedError, EOFError) as error:
         raise ReadError("This archive is damaged or cut off.", remedy="Bring the file as it was downloaded.") from error
     ending = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, len(infos), len(infos), len(directory), len(start), 0)
     if start + directory + ending != data:
         beside.append("Something stands between or behind the members of the archive, or is noted in it.")
-    return members, beside, unjudged
+    return members, beside, "" if same else packed_otherwise(data)
 
 
 def _packed(content: bytes) -> bytes:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from anonymizer.drawing.shades import class_ranks, risk_levels
 from anonymizer.drawing.words import chance_text, class_name
 from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.target import NumericTarget
 from anonymizer.values import number_text, plural
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Leaving:
     """The groups that leave: ``stripes`` from left to right; ``groups``, all of them; how many of them hold no class
     of the target likelier than 1 in 2, ``up_to_even``, and how many hold one class alone, ``certain``. ``records``: how
     many there are of each shade; ``ranges``: what the steps of ranges say, in the column's unit, widest first; () where
-    colours are no ranges."""
+    colours are no ranges; ``number``: the column that they are of, the first numeric sensitive one."""
 
     stripes: tuple[Stripe, ...]
     groups: int
@@ -61,6 +62,7 @@ class Leaving:
     certain: int
     records: Mapping[int, int] = field(default_factory=dict)
     ranges: tuple[str, ...] = ()
+    number: str = ""
 
     def payload(self) -> list[list[Any]]:
         """Return the stripes as plain lists, for a browser."""
@@ -106,7 +108,7 @@ def leaving(
             node, shade[which], counts / whole, sizes[which], which, start
         )
     ]  # fmt: skip
-    has_classes = target.n_classes > 1
+    has_classes, numeric = target.n_classes > 1, encoded.numeric if colour_by == "digression" else None
     present = np.unique(which)
     return Leaving(
         tuple(_visible(stripes)),
@@ -114,7 +116,8 @@ def leaving(
         int((share[present] <= 0.5).sum()) if has_classes else 0,
         int((share[present] >= 1).sum()) if has_classes else 0,
         {int(look): int(counts[shade[which] == look].sum()) for look in np.unique(shade[which])},
-        _range_texts(encoded) if colour_by == "digression" and encoded.numeric is not None else (),
+        () if numeric is None else _range_texts(numeric),
+        "" if numeric is None else numeric.titles[0],
     )
 
 
@@ -177,10 +180,8 @@ def narrowest_ranges(values: NDArray[np.float64], class_of: NDArray[np.integer])
     return np.asarray(np.minimum.reduceat(widths, ends - sizes))
 
 
-def _range_texts(encoded: EncodedTable) -> tuple[str, ...]:
+def _range_texts(numeric: NumericTarget) -> tuple[str, ...]:
     """Return what the steps of ranges say, in the unit of the numeric target; days for dates."""
-    numeric = encoded.numeric
-    assert numeric is not None
     whole = narrowest_ranges(numeric.values[:, 0], np.zeros(len(numeric.values), np.int64))[0] * numeric.width[0]
     is_date = numeric.names[0] in numeric.dates
     ends = [number_text(part * whole / (86_400e6 if is_date else 1), 2) for part in (1.0, *PARTS.values())]

@@ -1,4 +1,4 @@
-"""``python -m tests.checking.changed_bytes FORMAT FIRST FILE``: change bytes of a file, and say what comes of it.
+"""``python -m tests.checking.changed_bytes FILE FIRST``: change bytes of a file, and say what comes of each.
 
 The library of statisticians' files can end the process that reads a damaged one, as it then ends a child of ours. So
 this is a program of its own, and says of each byte what came of it.

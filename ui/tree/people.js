@@ -142,6 +142,7 @@ class People {
   change({ states, steps, stripes, leaving, groups }) {
     this.steps = steps;
     this.stripes = stripes;
+    this.bare = stripes.every(([, , , shade]) => shade < 0); // nothing is known that their colours could say
     states.forEach(([shade, merged, gone], at) => Object.assign(this.boxes[at], { shade, merged, gone }));
     for (const { view, caption } of this.drawings) {
       if (caption) caption.textContent = view.hides ? `${view.caption}: ${groups}` : view.caption;
@@ -193,7 +194,7 @@ class People {
 
   footRoom(after) {
     if (!this.stripes.length || after !== this.steps) return 0;
-    return Math.max(64, this.room.height * (this.drawings.length > 1 ? 0.2 : 0.6));
+    return Math.max(64, this.room.height * (this.drawings.length > 1 || this.bare ? 0.2 : 0.6));
   }
 
   layFeet() {
@@ -241,7 +242,7 @@ class People {
       this.layOut();
       return;
     }
-    const quiet = Boolean(this.room?.foot) && this.drawings.length === 1; // the released groups have the colours
+    const quiet = Boolean(this.room?.foot) && this.drawings.length === 1 && !this.bare; // groups have the colours
     this.svg.classList.toggle("quiet", quiet);
     for (const drawing of this.drawings) {
       const now = drawing.view.after === null ? after : drawing.view.after;
@@ -256,7 +257,7 @@ class People {
         if (look !== drawn.state) {
           drawn.state = look;
           const { x, y, w, row, bottom } = drawn.place;
-          const tall = gone ? Math.min(row, 1.5) : ends && !this.room.foot ? bottom : row;
+          const tall = gone ? Math.min(row, 1.5) : ends && !quiet ? bottom : row;
           for (const [name, value] of Object.entries({ x, y, width: w, height: tall })) drawn.rect.setAttribute(name, value);
           drawn.rect.setAttribute("fill", gone ? this.palette.line : quiet ? this.palette.page : this.palette.shades[box.shade]);
           drawn.shape.classList.toggle("gone", gone);

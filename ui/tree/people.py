@@ -98,11 +98,19 @@ def people(
         "picked": node,
         "path": [] if node is None else tree.path(node),
         "legend": legend_of(shades, stripes, theme),
-        "title": "Narrowest range for 8 in 10 of a group" if stripes is not None and stripes.ranges else title,
+        "title": title_of(title, shades, stripes),
     }
     _mount(
         key=key, data=data, on_picked_change=report("picked", on_pick), on_opened_change=report("opened", on_open),
     )  # fmt: skip
+
+
+def title_of(title: str, shades: Sequence[Shade], stripes: Leaving | None) -> str:
+    """Return what the colours say, and what is counted beside them."""
+    if stripes is not None and stripes.ranges:
+        return f"Narrowest range of {stripes.number} for 8 in 10 of a group; records"
+    counted = stripes is not None and any(shade.level in stripes.records for shade in shades if shade.level)
+    return f"{title}; records" if counted else title
 
 
 def legend_of(shades: Sequence[Shade], stripes: Leaving | None, theme: str) -> list[dict[str, str]]:
