@@ -26,6 +26,8 @@ HELP = """python run.py [COMMAND] [OPTIONS]
              their seeds begin), and run every case of the tests that are sweeps
   lint       set up, and check style, types and the imports between modules
   bench      set up, and run the benchmarks; options go to them
+  mutate     set up, change the code of the rooms that keep a release's promises in places drawn at random, and show the
+             changes that no test notices: python run.py mutate [ROOM [PLACES [SEED]]]
   solver     set up, and install casadi, which the Disclosure page asks for where the adversary knows how a tree was
              grown; its files hold METIS 4.0, which companies may use for evaluation only
   sbom       print the bill of materials (CycloneDX) of what Copse installs: python run.py sbom > copse.cdx.json
@@ -55,6 +57,7 @@ TO_OPEN = ("requirements.txt",)
 TO_TEST = ("requirements.txt", "requirements-dev.txt", "requirements-solver.txt")
 TO_SOLVE = ("requirements.txt", "requirements-solver.txt")
 TO_BENCH = ("requirements.txt", "requirements-bench.txt")
+TO_MUTATE = (*TO_TEST, "requirements-mutate.txt")
 
 
 class SetupError(Exception):
@@ -88,6 +91,8 @@ def run(arguments: list[str]) -> int:
             return lint()
         if command == "bench":
             return call([compile_package(set_up(TO_BENCH)), "-m", "benchmarks", *options])
+        if command == "mutate":
+            return call([compile_package(set_up(TO_MUTATE)), "-m", "benchmarks.mutants", *options])
         if command == "solver" and not options:
             set_up(TO_SOLVE)
             return 0

@@ -14,6 +14,11 @@ def no_progress(share: float, what: str) -> None:
     """Return nothing: the progress of work that nobody watches."""
 
 
+def part_of(progress: Progress, start: float, end: float) -> Progress:
+    """Return the progress of a part of some work, which lasts from ``start`` to ``end`` of it."""
+    return lambda share, what: progress(start + share * (end - start), what)
+
+
 Cancelled = Callable[[], bool]
 """What long work asks as it goes on: whether it was stopped; then it raises :class:`CancelledError`."""
 

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.checking.verify import Verification
-from anonymizer.errors import Progress
+from anonymizer.errors import Progress, part_of
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier
 from anonymizer.gate.finding import Gate
@@ -140,11 +140,6 @@ def run_flow(flow: Flow, progress: Progress | None = None) -> Result:
         flow.schema, flow.encoded, flow.tree, flow.risk, flow.pruning, flow.leaving, flow.verification, flow.utility,
         flow.gate, flow.report,
     )  # fmt: skip
-
-
-def part_of(progress: Progress, start: float, end: float) -> Progress:
-    """Return the progress of a part of some work, which lasts from ``start`` to ``end`` of it."""
-    return lambda share, what: progress(start + share * (end - start), what)
 
 
 _fixed = [

@@ -162,4 +162,4 @@ def test_attack__is_run_and_reported() -> None:
     assert (attacks["oldest person"].before, attacks["oldest person"].after) == (1, 0)
     findings = findings_of(result.report, TABLE, released, attacks)
     figures = document_of(findings, Statement(), "internal").figures
-    assert figures["oldest person.before"] == "1.0000"
+    assert figures["oldest person.before"] == "100%"

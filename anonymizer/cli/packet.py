@@ -11,9 +11,9 @@ from anonymizer.errors import ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.reading.profile import suggest
 from anonymizer.reporting.claim import roles_text
-from anonymizer.reporting.findings import Statement, findings_of, riskiest_of
+from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.packet import PacketCheck, check_packet, members_of, packet_of, read_members, write_packet
-from anonymizer.reporting.pictures import pictures_of
+from anonymizer.reporting.pictures import inward_of
 from anonymizer.reporting.report import Report
 from anonymizer.whatif.next_year import profile_of
 from anonymizer.whatif.project import Project, outward, to_json
@@ -48,8 +48,8 @@ def write_packets(
     progress: Progress,
 ) -> None:
     """Write packets of the release of a flow, each read back and checked."""
-    riskiest = riskiest_of(flow.table, flow.schema, flow.population, progress) if "internal" in paths else None
-    findings = findings_of(report, flow.table, flow.released, attacks, pictures_of(flow, progress), riskiest)
+    inward = inward_of(flow, progress) if "internal" in paths else {}
+    findings = findings_of(report, flow.table, flow.released, attacks, **inward)
     for audience, path in paths.items():
         variables = flow.reading.variables if flow.reading else {}
         suggested = suggest(flow.table, variables)

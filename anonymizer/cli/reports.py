@@ -13,10 +13,10 @@ from anonymizer.flow import Flow
 from anonymizer.gate.finding import FEWEST_WORDS, Finding, Gate, Severity, is_reason
 from anonymizer.releasing.files import write_file
 from anonymizer.reporting.dossier import document_of
-from anonymizer.reporting.findings import Approval, Statement, findings_of, riskiest_of
+from anonymizer.reporting.findings import Approval, Statement, findings_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
-from anonymizer.reporting.pictures import pictures_of
+from anonymizer.reporting.pictures import inward_of
 from anonymizer.reporting.report import Report
 
 ENDINGS = (".html", ".pdf", ".json")
@@ -78,8 +78,8 @@ def write_reports(
     paths: dict[str, Path], options: argparse.Namespace, flow: Flow, attacks: Attacks, report: Report
 ) -> None:
     """Write the reports. ``report``: of what was written, with its digest."""
-    riskiest = riskiest_of(flow.table, flow.schema, flow.population) if "internal" in paths else None
-    findings = findings_of(report, flow.table, flow.released, attacks, pictures_of(flow), riskiest)
+    inward = inward_of(flow) if "internal" in paths else {}
+    findings = findings_of(report, flow.table, flow.released, attacks, **inward)
     statement = statement_of(options)
     for audience, path in paths.items():
         if path.suffix.lower() == ".json":

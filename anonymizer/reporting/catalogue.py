@@ -16,6 +16,7 @@ import pyarrow as pa
 from anonymizer.cells import is_number, kept_text
 from anonymizer.labelled.dates import pattern_of, read_dates
 from anonymizer.releasing.release import Release, ReleasedColumn, written_texts
+from anonymizer.reporting.document import Document, Section, Table
 from anonymizer.reporting.findings import Statement
 from anonymizer.reporting.pictures import printable
 from anonymizer.reporting.report import digest
@@ -31,6 +32,8 @@ MEDIA_TYPES = {
     "feather": "application/vnd.apache.arrow.file",
     **dict.fromkeys(("sav", "dta", "xpt"), "application/octet-stream"),
 }
+MOST_NAMED = 50
+"""Levels of a column that the dictionary names."""
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 DDI = "ddi:codebook:2_5"
 CONTEXT = {
@@ -71,30 +74,31 @@ class Entry:
         return f"{self.what}{purpose}"
 
 
-def dictionary_text(entry: Entry) -> str:
-    """Return the data dictionary in plain words, as Markdown."""
-    lines = ["# What the columns are", "", _plain(entry.title + ". " + entry.what), ""]
-    for column, described in zip(entry.release.columns, entry.release.dictionary(), strict=True):
-        lines += [f"## {_plain(column.name)}", ""]
-        lines += [f"- {_plain(column.variable.label)}"] if column.variable.label else []
-        lines += [f"- It is {ROLES[column.role]}.", f"- {_plain(described['cells'])}"]
-        if "lowest" in described:
-            ends = f"{_plain(str(described['lowest']))} to {_plain(str(described['highest']))}"
-            lines.append(f"- From {ends}{'' if column.declared else ', as in the table it was made from'}.")
-        if "levels" in described:
-            levels, number = described["levels"], described["number_of_levels"]
-            more = f", and {number - 50:,} more" if number > 50 else ""
-            words = [_plain(column.variable.level_text(level)) for level in levels[:50]]
-            which = "" if column.declared else " that occur in the table it was made from"
-            lines.append(f"- {number:,} levels{which}: {', '.join(words)}{more}.")
-        lines.append("")
-    return "\n".join(lines)
+def dictionary_document(entry: Entry) -> Document:
+    """Return the data dictionary in plain words: of each column what became of it, how its cells are written, and its
+    values."""
+    described = zip(entry.release.columns, entry.release.dictionary(), strict=True)
+    rows = tuple(
+        (column.variable.full_name(column.name), f"It is {ROLES[column.role]}.", about["cells"], _values(column, about))
+        for column, about in described
+    )
+    table = Table(("Column", "In the release", "Cells", "Values"), rows)
+    return Document("What the columns are", entry.title, "external", (Section("", (table,)),), entry.what)
 
 
-def _plain(text: str) -> str:
-    """Return text from outside as Markdown that shows it letter by letter."""
-    escaped = re.sub(r"([\\`*_{}\[\]()#+\-!|~$:=])", r"\\\1", printable(text))
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def _values(column: ReleasedColumn, about: Mapping[str, Any]) -> str:
+    """Return the domain of a column in words."""
+    parts = []
+    if "lowest" in about:
+        ends = f"From {about['lowest']} to {about['highest']}"
+        parts.append(f"{ends}{'' if column.declared else ', as in the table it was made from'}.")
+    if "levels" in about:
+        levels, number = about["levels"], about["number_of_levels"]
+        more = f", and {number - MOST_NAMED:,} more" if number > MOST_NAMED else ""
+        which = "" if column.declared else " that occur in the table it was made from"
+        named = ", ".join(map(column.variable.level_text, levels[:MOST_NAMED]))
+        parts.append(f"{number:,} levels{which}: {named}{more}.")
+    return " ".join(parts)
 
 
 def data_package(entry: Entry) -> str:

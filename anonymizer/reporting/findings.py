@@ -2,8 +2,9 @@
 steward can say."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from anonymizer.attacks.attack import Attacks
@@ -15,7 +16,10 @@ from anonymizer.population.sample import Population, Risky, riskiest, sample_ris
 from anonymizer.reporting.document import Picture
 from anonymizer.reporting.report import Report
 from anonymizer.schema import Kind, Schema
-from anonymizer.values import share
+from anonymizer.values import share, value_text
+
+if TYPE_CHECKING:
+    from anonymizer.flow import Flow
 
 MOST_RISKY = 10
 """Records that a report names by each order."""
@@ -65,12 +69,26 @@ class Riskiest:
     source: str
 
 
+@dataclass(frozen=True)
+class OneRow:
+    """A row before and after: ``cells``, of each quasi-identifier its name, its original value and its released cell,
+    what changed first; ``alike``: how many other rows look the same."""
+
+    cells: tuple[tuple[str, str, str], ...]
+    alike: int
+
+    @property
+    def changed(self) -> int:
+        """Number of cells that are not as they were."""
+        return sum(before != after for _, before, after in self.cells)
+
+
 @dataclass(frozen=True, eq=False)
 class Findings:
     """All that a document is made of. ``error_before``: share of records outside the most frequent target value of
     their look-alikes in the original, ``discernibility_before`` in squared records; ``attacks``: when they were run;
     ``pictures``: of the internal report, see :func:`anonymizer.reporting.pictures.pictures_of`; ``riskiest``: records
-    of the original that are easiest to recognise, for the internal report alone.
+    of the original that are easiest to recognise, and ``one_row``, for the internal report alone.
     """
 
     report: Report
@@ -82,6 +100,7 @@ class Findings:
     rows_after: int = 0
     pictures: tuple[Picture, ...] = ()
     riskiest: Riskiest | None = None
+    one_row: OneRow | None = None
 
     @property
     def suppressed(self) -> int:
@@ -108,6 +127,7 @@ def findings_of(
     attacks: Attacks | None = None,
     pictures: tuple[Picture, ...] = (),
     riskiest: Riskiest | None = None,
+    one_row: OneRow | None = None,
 ) -> Findings:
     """Return the findings: the report, and what it has not: cells and utility before. ``released``: the release as a
     table of text cells."""
@@ -126,7 +146,22 @@ def findings_of(
         rows_after=len(released),
         pictures=pictures,
         riskiest=riskiest,
+        one_row=one_row,
     )
+
+
+def one_row_of(flow: "Flow", row: int | None = None) -> OneRow:
+    """Return a row of the table before and after. ``row``: its number, ``None`` for the one in the middle of the
+    release."""
+    order = flow.release.order
+    place = len(order) // 2 if row is None else int(np.flatnonzero(order == row)[0])
+    row, names = int(order[place]), list(flow.schema.quasi_identifying)
+    original, released = (
+        ["missing" if pd.isna(value) else value_text(value) for value in values]
+        for values in (flow.table[names].iloc[row], flow.released[names].iloc[place])
+    )
+    cells = sorted(zip(names, original, released, strict=True), key=lambda cell: cell[1] == cell[2])
+    return OneRow(tuple(cells), int(flow.look_alikes.sizes[flow.class_of[row]]) - 1)
 
 
 def riskiest_of(

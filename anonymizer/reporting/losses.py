@@ -7,6 +7,7 @@ from anonymizer.measuring.weighted import Weighted
 from anonymizer.reporting.document import Figure, Section, Table
 from anonymizer.reporting.findings import Findings
 from anonymizer.settings import name_of
+from anonymizer.values import share
 
 COARSE = 2
 """Digits of an overlap for the recipient: four of them would give an original figure away, beside the released one."""
@@ -19,7 +20,7 @@ def losses(findings: Findings, internal: bool = True) -> Section:
     themselves, and the levels of a regression."""
     utility = findings.report.utility
     rows: list[tuple[str | Figure, ...]] = [
-        (f"{name_of('measure', 'gcp')}, 0 to 1", Figure("gcp.before", "0"), Figure("gcp.after", f"{utility.gcp:.4f}")),
+        (name_of("measure", "gcp"), Figure("gcp.before", "0"), Figure("gcp.after", share(utility.gcp))),
         (
             f"{name_of('measure', 'discernibility')}, squared records",
             Figure("discernibility.before", f"{findings.discernibility_before:,}"),
@@ -27,36 +28,36 @@ def losses(findings: Findings, internal: bool = True) -> Section:
         ),
     ]
     if utility.left_out:
-        title = "The same, over the records that are there: those that were left out lose all of their detail"
+        title = "The same, over the rows that are there: those that were left out lose all of their detail"
         rows.insert(
-            1, (title, Figure("gcp_released.before", "0"), Figure("gcp_released.after", f"{utility.gcp_released:.4f}"))
+            1, (title, Figure("gcp_released.before", "0"), Figure("gcp_released.after", share(utility.gcp_released)))
         )
     if findings.error_before is not None and utility.error is not None:
         rows.append(
             (
-                "Records outside the majority of their look-alikes, counted on these themselves",
-                Figure("error.before", f"{findings.error_before:.4f}"),
-                Figure("error.after", f"{utility.error:.4f}"),
+                "Rows without the most frequent value of their group, counted on these themselves",
+                Figure("error.before", share(findings.error_before)),
+                Figure("error.after", share(utility.error)),
             )
         )
     held_out, majority = findings.report.held_out, findings.report.majority
     if held_out is not None and majority is not None:
         rows.append(
             (
-                "Error for people held out while groups were made of the others; before: of the likeliest value",
-                Figure("held_out.before", f"{1 - majority:.4f}"),
-                Figure("held_out.after", f"{1 - held_out:.4f}"),
+                "Wrong guesses for people held out of making the groups; before: by the most frequent value",
+                Figure("held_out.before", share(1 - majority)),
+                Figure("held_out.after", share(1 - held_out)),
             )
         )
     tables, agreed = findings.report.two_way, findings.report.coefficients
     if tables.mean is not None and tables.worst is not None:
         first, second, most = tables.worst
         distances = {
-            "two_way": ("People in another cell of a two-way table, mean over pairs of columns, 0 to 1", tables.mean),
+            "two_way": ("Rows in a wrong cell of a two-way table, mean over pairs of columns", tables.mean),
             "two_way.most": (f"The same of the table that changes most: {first} and {second}", most),
         }
         rows += [
-            (title, Figure(f"{key}.before", "0"), Figure(f"{key}.after", f"{distance:.4f}"))
+            (title, Figure(f"{key}.before", "0"), Figure(f"{key}.after", share(distance)))
             for key, (title, distance) in distances.items()
         ]
     if agreed is not None:
@@ -65,12 +66,12 @@ def losses(findings: Findings, internal: bool = True) -> Section:
         rows.append(
             (title, *(Figure(f"coefficients.{n}", f"{c:,}") for n, c in zip(("before", "after"), counts, strict=True)))
         )
-    columns = tuple((name, Figure(f"ncp.{name}", f"{loss:.4f}")) for name, loss in utility.ncp_by_column.items())
+    columns = tuple((name, Figure(f"ncp.{name}", share(loss))) for name, loss in utility.ncp_by_column.items())
     return Section(
         "What the release is still good for",
         (
             Table(("", "Before", "After"), tuple(rows)),
-            "The share of its domain that a cell of each column leaves open on average (NCP), 0 to 1:",
+            "The share of its domain that a cell of each column leaves open on average (NCP):",
             Table(("Column", "NCP"), columns),
             *survey(findings.report.weighted, internal),
         ),

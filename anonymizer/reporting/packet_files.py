@@ -17,14 +17,15 @@ from anonymizer.json_value import JsonValue
 from anonymizer.labelled.variable import Variable
 from anonymizer.releasing.release import ORDERS, Release
 from anonymizer.releasing.workbook import EMPTY, label_rows, sheet_cell, workbook_bytes
-from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_package, dcat, dictionary_text
+from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_package, dcat, dictionary_document
 from anonymizer.reporting.claim import Claim
 from anonymizer.reporting.described import Described
+from anonymizer.reporting.html import to_html
 from anonymizer.reporting.report import ADD_UP, SHORT_PATH, digest, python_lines, recipient_json
 from anonymizer.schema import Kind
 from anonymizer.version import VERSION
 
-LAYOUT = 2
+LAYOUT = 3
 """Version of a packet's layout."""
 MANIFEST, REPORT = "manifest.json", "report.json"
 PLAIN = ("csv", "parquet", "xlsx")
@@ -36,7 +37,7 @@ MEMBERS = {
     "datapackage.json": "the data dictionary as a Frictionless Data Package with its Table Schema",
     "dcat.jsonld": "the entry for a data catalogue, DCAT",
     "ddi-codebook.xml": "the data dictionary as DDI-Codebook 2.5",
-    "dictionary.md": "the data dictionary in plain words",
+    "dictionary.html": "the data dictionary in plain words",
     "repeat.py": "the script that makes a release like it from the original",
     "report.html": "the report, with pictures",
     REPORT: "the report for machines: roles, limits, digests of the table",
@@ -81,7 +82,7 @@ def following(
     texts = {
         "datapackage.json": data_package(entry),
         "dcat.jsonld": dcat(entry),
-        "dictionary.md": dictionary_text(entry),
+        "dictionary.html": to_html(dictionary_document(entry)),
         "repeat.py": f"{_script(document, claim, audience)}\n",
     }
     return {path: text.encode() for path, text in texts.items()} | {"ddi-codebook.xml": codebook(entry)}

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 from xml.sax.saxutils import escape
 
-from anonymizer.reporting.document import Code, Document, Figure, Picture, Section, Table
+from anonymizer.reporting.document import Block, Code, Document, Figure, Grid, Lines, Picture, Points, Section, Table
 from anonymizer.reporting.pdf_pictures import drawing_of
 
 INK, LINE, SOFT, LEAF = "#1d2b24", "#c9d4cd", "#f1f5f2", "#2b7a50"
@@ -21,8 +21,11 @@ FONTS = (
 )
 """Files of a plain and a bold font, embedded into the PDF; those of the system know more letters than the last, which
 reportlab brings."""
-HEAD_SIZE, PADDING, TALLEST = 7.5, 3, 420
-"""Points: letters above a column, the space beside a cell's text, and the tallest picture."""
+HEAD_SIZE, PADDING, TALLEST, GAP, TO_SIGN = 7.5, 3, 420, 24, 48
+"""Points: letters above a column, the space beside a cell's text, the tallest picture, the space between panels, and
+above a line to be signed."""
+LONGEST_WORD = 20
+"""Letters of a word that is not broken in a table."""
 
 
 def to_pdf(document: Document) -> bytes:
@@ -48,10 +51,12 @@ def to_pdf(document: Document) -> bytes:
         invariant=1,  # no time and no random number: equal documents are equal files
     )
     styles = _styles()
-    width = A4[0] - 2 * margin
+    width = A4[0] - 2 * margin - 12  # a frame has 6 points on each side
     story = [_paragraph(document.title, styles["title"]), _paragraph(document.subtitle, styles["subtitle"])]
     if any(UNKNOWN in printable(text) for text in document.texts):
         story.append(_paragraph(LACKING, styles["subtitle"]))
+    if document.lead:
+        story.append(_paragraph(document.lead, styles["lead"]))
     for section in document.sections:
         story += _section(section, styles, width)
     template.build(story, onFirstPage=_footer, onLaterPages=_footer)
@@ -68,6 +73,7 @@ def _fonts() -> tuple[str, str]:
         with suppress(TTFError):
             for font in [TTFont(file, file) for file in files]:
                 pdfmetrics.registerFont(font)
+            pdfmetrics.registerFontFamily(files[0], files[0], files[1], files[0], files[1])
             return files
     raise AssertionError("the last is part of reportlab")
 
@@ -83,6 +89,8 @@ def _styles() -> dict[str, Any]:
         "body": body,
         "title": ParagraphStyle("title", body, fontName=bold, fontSize=17, leading=22),
         "subtitle": ParagraphStyle("subtitle", body, fontSize=8, spaceAfter=8),
+        "lead": ParagraphStyle("lead", body, fontSize=11, leading=15, spaceAfter=8),
+        "finding": ParagraphStyle("finding", body, fontName=bold, spaceBefore=4, spaceAfter=3),
         "heading": ParagraphStyle(
             "heading", body, fontName=bold, fontSize=11, leading=14, spaceBefore=10, textColor=LEAF, keepWithNext=1
         ),
@@ -94,26 +102,68 @@ def _styles() -> dict[str, Any]:
 
 
 def _section(section: Section, styles: dict[str, Any], width: float) -> list[Any]:
-    from reportlab.platypus import KeepTogether
+    from reportlab.platypus import KeepTogether, PageBreak
 
-    story = [_paragraph(section.title, styles["heading"])]
+    story = [PageBreak()] if section.on_new_page else []
+    story += [_paragraph(section.title, styles["heading"])] if section.title else []
     for block in section.blocks:
-        if isinstance(block, Table):
-            story.append(_table(block, styles, width))
-        elif isinstance(block, Picture):
-            picture = drawing_of(block.svg, width, TALLEST, _fonts()[0])
-            story.append(KeepTogether([picture, _paragraph(block.alt, styles["caption"])]))
-        elif isinstance(block, Code):
-            story += [_paragraph(line, styles["code"]) for line in block.text.split("\n")]
-        else:
-            story.append(_paragraph(block, styles["body"]))
+        parts = _block(block, styles, width)
+        story += [KeepTogether(parts)] if isinstance(block, Picture) else parts
     return story
 
 
-def _paragraph(text: str, style: Any) -> Any:
+def _block(block: Block, styles: dict[str, Any], width: float) -> list[Any]:
+    if isinstance(block, Table):
+        return [_table(block, styles, width)]
+    if isinstance(block, Picture):
+        picture = drawing_of(block.svg, width, TALLEST, _fonts()[0])
+        return [picture, _paragraph(block.alt, styles["caption"])]
+    if isinstance(block, Code):
+        return [_paragraph(line, styles["code"]) for line in block.text.split("\n")]
+    if isinstance(block, Grid):
+        return [_grid(block, styles, width)]
+    if isinstance(block, Points):
+        return [_paragraph(f"{first} {rest}", styles["body"], len(first)) for first, rest in block.items]
+    if isinstance(block, Lines):
+        return [_lines(block, styles, width)]
+    return [_paragraph(block, styles["body"])]
+
+
+def _grid(block: Grid, styles: dict[str, Any], width: float) -> Any:
+    """Return panels, two in a row."""
+    from reportlab.platypus import Table as Rows
+    from reportlab.platypus import TableStyle
+
+    half = (width - GAP) / 2
+    cells = [
+        [_paragraph(panel.title, styles["finding"]), *_block(panel.body, styles, half - 2)] for panel in block.panels
+    ]
+    cells += [[]] * (len(cells) % 2)
+    rows = Rows([cells[at : at + 2] for at in range(0, len(cells), 2)], colWidths=[half + GAP / 2] * 2)
+    rows.setStyle(TableStyle([("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (-1, -1), 0)]))
+    return rows
+
+
+def _lines(block: Lines, styles: dict[str, Any], width: float) -> Any:
+    """Return lines to be signed, beside each other, with room above them."""
+    from reportlab.platypus import Table as Rows
+    from reportlab.platypus import TableStyle
+
+    texts = [cell for label in block.labels for cell in (_paragraph(label, styles["cell"]), "")][:-1]
+    gaps = len(block.labels) - 1
+    each = (width - GAP * gaps) / len(block.labels)
+    rows = Rows([texts], colWidths=[GAP if at % 2 else each for at in range(len(texts))], spaceBefore=TO_SIGN)
+    ruled = [("LINEABOVE", (at, 0), (at, 0), 0.6, INK) for at in range(0, len(texts), 2)]
+    rows.setStyle(TableStyle([*ruled, ("LEFTPADDING", (0, 0), (-1, -1), 0)]))
+    return rows
+
+
+def _paragraph(text: str, style: Any, bold: int = 0) -> Any:
+    """Return a paragraph, its first letters ``bold``."""
     from reportlab.platypus import Paragraph
 
-    return Paragraph(escape(printable(text)) or "&nbsp;", style)
+    first, rest = (escape(printable(part)) for part in (text[:bold], text[bold:]))
+    return Paragraph((f"<b>{first}</b>{rest}" if bold else rest) or "&nbsp;", style)
 
 
 def printable(text: str) -> str:
@@ -150,17 +200,20 @@ def _table(block: Table, styles: dict[str, Any], width: float) -> Any:
 
 
 def column_widths(block: Table, width: float) -> list[float]:
-    """Return the width of each column: by its longest text, within bounds, and room for each word above it."""
+    """Return the width of each column: by its longest text, within bounds, and room for each word in it that is not
+    too long."""
     from reportlab.pdfbase.pdfmetrics import stringWidth
 
-    columns = zip(*(row for row in (block.header, *block.rows)), strict=True)
-    longest = [
-        min(60, max(12, *(len(cell.text if isinstance(cell, Figure) else cell) for cell in column)))
-        for column in columns
-    ]
+    texts = [[cell.text if isinstance(cell, Figure) else cell for cell in row] for row in (block.header, *block.rows)]
+    columns = list(zip(*texts, strict=True))
+    longest = [min(60, max(12, *map(len, column))) for column in columns]
     bold = _fonts()[1]
-    words = [head.split() or [""] for head in block.header]
-    room = [max(stringWidth(printable(word), bold, HEAD_SIZE) for word in column) + 2 * PADDING + 1 for column in words]
+    words = [[word for text in column for word in text.split() if len(word) <= LONGEST_WORD] for column in columns]
+    heads = [[*head.split(), *one] for head, one in zip(block.header, words, strict=True)]
+    room = [
+        max((stringWidth(printable(word), bold, HEAD_SIZE) for word in column), default=0) + 2 * PADDING + 1
+        for column in heads
+    ]
     if sum(room) >= width:
         return [width * length / sum(longest) for length in longest]
     widths = [max(width * length / sum(longest), least) for length, least in zip(longest, room, strict=True)]

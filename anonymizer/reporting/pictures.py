@@ -1,22 +1,24 @@
-"""The pictures of a report, as SVG of a few plain shapes: the tree, columns before and after, what risk and loss would
-be at other k. :mod:`anonymizer.reporting.pdf_pictures` draws the same shapes into a PDF.
+"""The pictures of a report, as SVG of a few plain shapes: risk, groups and losses, the tree, columns before and after.
+:mod:`anonymizer.reporting.pdf_pictures` draws the same shapes into a PDF.
 
 Those for the recipient are made of the external report's own figures, and of nothing else.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from anonymizer.checking.linkage import LinkageRisk
-from anonymizer.drawing.charts import ORIGINAL, RELEASED, loss_sentence, moved_sentence
+from anonymizer.drawing.charts import ORIGINAL, RELEASED, moved_sentence
 from anonymizer.drawing.draw import dot, span_text
 from anonymizer.drawing.svg import DrawError, svg
-from anonymizer.errors import Progress, no_progress
+from anonymizer.drawing.words import chance_text
+from anonymizer.errors import Progress, no_progress, part_of
 from anonymizer.reporting.document import Picture
+from anonymizer.reporting.findings import one_row_of, riskiest_of
 from anonymizer.reporting.report import Report
-from anonymizer.whatif.chart import COLOURS, frontier_sentence
-from anonymizer.whatif.frontier import POLICIES, Point, best_points
+from anonymizer.values import share
+from anonymizer.whatif.frontier import POLICIES
 
 if TYPE_CHECKING:
     from anonymizer.flow import Flow
@@ -26,20 +28,26 @@ LARGEST = 300_000
 """Characters of the largest picture; a larger one is left out."""
 MOST_NODES, MOST_COLUMNS, MOST_BARS = 11, 3, 14
 DEPTH = 3
-WIDTH, LEFT, BAR = 720, 220, 11
-INK, FAINT, LINE = "#1d2b24", "#4d5a53", "#c9d4cd"
+FEW_COLUMNS, BAR = 6, 11
+INK = "#1d2b24"
 FONT = "Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
 
 
 def pictures_of(flow: "Flow", progress: Progress = no_progress) -> tuple[Picture, ...]:
-    """Return the pictures of the internal report: the pruned tree, the columns that changed most, the frontier."""
+    """Return the pictures of the internal report's annex: the pruned tree, the columns that changed most."""
     progress(0.0, "Drawing the tree")
     pictures = [*tree_picture(flow)]
-    progress(0.3, "Drawing columns before and after")
+    progress(0.5, "Drawing columns before and after")
     pictures += [distribution_picture(column) for column in flow.distributions[:MOST_COLUMNS]]
-    progress(0.5, "Drawing the frontier")
-    pictures.append(frontier_picture(flow.frontier, flow.grouping, flow.settings.k))
     return tuple(picture for picture in pictures if len(picture.svg) <= LARGEST)
+
+
+def inward_of(flow: "Flow", progress: Progress = no_progress) -> dict[str, Any]:
+    """Return what :func:`anonymizer.reporting.findings.findings_of` takes for the internal report alone: its pictures,
+    the riskiest records and a row."""
+    pictures = pictures_of(flow, part_of(progress, 0.0, 0.6))
+    riskiest = riskiest_of(flow.table, flow.schema, flow.population, part_of(progress, 0.6, 1.0))
+    return {"pictures": pictures, "riskiest": riskiest, "one_row": one_row_of(flow)}
 
 
 def tree_picture(flow: "Flow") -> list[Picture]:
@@ -80,83 +88,53 @@ def _joined(rows: Sequence[tuple[str, float, float]]) -> tuple[str, float, float
     return label, sum(before for _, before, _ in rows), sum(after for _, _, after in rows)
 
 
-def frontier_picture(points: Sequence[Point], grouping: str, k: int) -> Picture:
-    """Return the least risk and loss that each grouping reaches, and a ring where the release's own setting stands."""
-    methods = list(dict.fromkeys(point.grouping for point in points))
-    height, right, top = 330, 60, 16
-    left, bottom = 80, 280
-    best = [(method, best_points([p for p in points if p.grouping == method])) for method in methods]
-    most = max([point.risk for _, line in best for point in line], default=1.0) or 1.0
-
-    def place(point: Point) -> tuple[float, float]:
-        return left + point.gcp * (WIDTH - left - right), bottom - point.risk / most * (bottom - top)
-
-    parts = [_line(left, bottom, WIDTH - right, bottom), _line(left, top, left, bottom)]
-    for policy in POLICIES:
-        if policy.risk <= most:
-            height_of = bottom - policy.risk / most * (bottom - top)
-            parts += [
-                _line(left, height_of, WIDTH - right, height_of, "4,4"),
-                _text(WIDTH - right + 4, height_of + 4, f"{policy.risk:g}"),
-            ]
-    for share in (0, 0.25, 0.5, 0.75, 1):
-        parts.append(_text(left + share * (WIDTH - left - right), bottom + 16, f"{share:.0%}", "middle"))
-    parts += [_text(left - 6, top + 8, f"{most:.2g}", "end"), _text(left - 6, bottom, "0", "end")]
-    parts += [
-        _text((left + WIDTH - right) / 2, bottom + 32, "detail lost (GCP)", "middle"),
-        _text(6, top + 24, "highest risk"),
-    ]
-    for number, (method, line) in enumerate(best):
-        colour = COLOURS[number % len(COLOURS)]
-        corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(place, line[:200]))
-        parts.append(f'<polyline points="{corners}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(_text(left + 190 * number, height - 2, method, fill=colour))
-    own = [point for point in points if point.grouping == grouping and point.k == k]
-    for point in own[:1]:
-        x, y = place(point)
-        parts.append(f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="7" ry="7" fill="none" stroke="{INK}" stroke-width="2"/>')
-    ring = f" The ring is this tree at k = {k:,}, released as one box a group." if own else ""
-    return Picture(_svg(height + 8, parts), f"{frontier_sentence(points)}.{ring}")
-
-
-def outward_pictures(report: Report) -> tuple[Picture, ...]:
-    """Return the pictures that any reader may see, made of figures that both reports hold: how sure a link was and is,
-    how large groups are, and what each column lost."""
-    return risk_picture(report.before, report.after), size_picture(report.after), loss_picture(report)
-
-
 def risk_picture(before: LinkageRisk, after: LinkageRisk) -> Picture:
-    """Return bars of the records whose own risk is above each threshold, before and after."""
-    rows = [_percents("unique", before.unique / before.records, after.unique / after.records)]
+    """Return bars of the rows whose own risk is above each threshold, before and after."""
+    rows = [_percents("certain", before.unique / before.records, after.unique / after.records)]
     for policy in POLICIES:
         shares = (risk.share_above(policy.risk) for risk in (before, after))
-        rows.append(_percents(f"risk above {policy.risk:g}", *shares))
-    text = (
-        f"Share of records by risk of being linked, before and after. The highest risk was {before.highest:.3g} and is "
-        f"{after.highest:.3g}."
-    )
-    return bar_picture(rows, text, ("original", "released"))
+        rows.append(_percents(f"above {chance_text(policy.risk)}", *shares))
+    text = "Share of rows, by the chance to link them to their person."
+    return bar_picture(rows, text, ("original", "release"), HALF)
 
 
-def size_picture(after: LinkageRisk) -> Picture:
-    """Return bars of the records in groups of each size, in bands, as the released file shows them."""
+def size_bands(after: LinkageRisk) -> dict[str, float]:
+    """Return the share of the rows in groups of each size, in bands that double from the smallest."""
     least = after.smallest
     ends = [least * factor for factor in (1, 2, 4, 8, 16)]
-    bands: dict[str, int] = {}
+    bands: dict[str, float] = {}
     for size, records in zip(after.sizes, after.records_of_size, strict=True):
         at = max(place for place, end in enumerate(ends) if size >= end)
         name = f"{ends[at]:,} and more" if at + 1 == len(ends) else span_text(ends[at], ends[at + 1] - 1)
-        bands[name] = bands.get(name, 0) + int(records)
-    rows = [_percents(name, records / after.records) for name, records in bands.items()]
-    text = f"Share of records by the size of their group: {after.groups:,} groups, the smallest of {least:,}."
-    return bar_picture(rows, text, ("released",))
+        bands[name] = bands.get(name, 0.0) + int(records) / after.records
+    return bands
+
+
+def size_picture(after: LinkageRisk) -> Picture:
+    """Return bars of the rows in groups of each size, as the released file shows them."""
+    rows = [_percents(name, part) for name, part in size_bands(after).items()]
+    text = f"Share of rows, by the size of their group. The smallest has {after.smallest:,}."
+    return bar_picture(rows, text, (), HALF)
 
 
 def loss_picture(report: Report) -> Picture:
     """Return bars of the share of its domain that a cell of each column leaves open, the largest first."""
     losses = report.utility.ncp_by_column
-    rows = [_percents(name, losses[name]) for name in sorted(losses, key=lambda name: -losses[name])[:MOST_BARS]]
-    return bar_picture(rows, f"{loss_sentence(losses, report.utility.gcp)}.", ("released",))
+    names = sorted(losses, key=lambda name: -losses[name])
+    few, others = names[:FEW_COLUMNS], names[FEW_COLUMNS:]
+    rows = [_percents(name, losses[name]) for name in few]
+    if others:
+        mean = sum(losses[name] for name in others) / len(others)
+        rows.append(_percents(f"{len(others):,} others", mean))
+    return bar_picture(rows, "Part of each column's range that a cell leaves open, on average (GCP).", (), HALF)
+
+
+def guess_picture(report: Report) -> Picture:
+    """Return bars of how often the target is guessed right, of people held out and beside its most frequent value."""
+    held_out, majority, inside = report.held_out or 0.0, report.majority or 0.0, report.utility.error
+    rows = [_percents("most frequent value", majority), _percents("people held out", held_out)]
+    rows += [] if inside is None else [_percents("people in it", 1 - inside)]
+    return bar_picture(rows, "Share of people whose target is guessed right from their group.", (), HALF)
 
 
 class Bars(NamedTuple):
@@ -167,40 +145,48 @@ class Bars(NamedTuple):
 
 
 def _percents(label: str, *shares: float) -> Bars:
-    return Bars(label, tuple((share, f"{share:.1%}") for share in shares))
+    return Bars(label, tuple((part, share(part)) for part in shares))
 
 
-def bar_picture(rows: Sequence[Bars], alt: str, series: Sequence[str]) -> Picture:
-    """Return horizontal bars as a picture. ``alt``: what it says; ``series``: what the bars of a row are."""
-    colours = (ORIGINAL, RELEASED) if len(series) == 2 else (RELEASED,)
-    parts, y, room = [], 24.0, WIDTH - LEFT - 70
-    for number, (name, colour) in enumerate(zip(series, colours, strict=True)):
-        parts += [_bar(LEFT + 110 * number, 4, 10, 10, colour), _text(LEFT + 110 * number + 16, 13, name)]
+class Layout(NamedTuple):
+    """The width of a picture, that of the labels on its left, and the letters of the longest."""
+
+    width: int
+    left: int
+    letters: int
+
+
+WHOLE, HALF = Layout(720, 220, 32), Layout(350, 125, 18)
+"""A picture as wide as the page, and one of two beside each other."""
+
+
+def bar_picture(rows: Sequence[Bars], alt: str, series: Sequence[str], layout: Layout = WHOLE) -> Picture:
+    """Return horizontal bars as a picture. ``alt``: what it says; ``series``: what the bars of a row are, when they are
+    several."""
+    colours = (ORIGINAL, RELEASED) if series else (RELEASED,)
+    left, parts, y, room = layout.left, [], 24.0 if series else 4.0, layout.width - layout.left - 70
+    for number, (name, colour) in enumerate(zip(series, colours, strict=False)):
+        parts += [_bar(left + 90 * number, 4, 10, 10, colour), _text(left + 90 * number + 16, 13, name)]
     for label, values in rows:
-        step = (BAR + 2) * len(series)
-        parts.append(_text(LEFT - 8, y + step / 2 + 4, label if len(label) <= 32 else label[:31] + "…", "end"))
-        for (share, text), colour in zip(values, colours, strict=True):
-            wide = max(0.0, min(float(share), 1.0)) * room
-            parts += [_bar(LEFT, y, wide, BAR, colour), _text(LEFT + wide + 5, y + BAR - 1, text)]
+        step = (BAR + 2) * len(values)
+        short = label if len(label) <= layout.letters else label[: layout.letters - 1] + "…"
+        parts.append(_text(left - 8, y + step / 2 + 4, short, "end"))
+        for (part, text), colour in zip(values, colours, strict=True):
+            wide = max(0.0, min(float(part), 1.0)) * room
+            parts += [_bar(left, y, wide, BAR, colour), _text(left + wide + 5, y + BAR - 1, text)]
             y += BAR + 2
         y += 7
-    return Picture(_svg(y + 4, parts), alt)
+    return Picture(_svg(layout.width, y + 4, parts), alt)
 
 
-def _svg(height: float, parts: Sequence[str]) -> str:
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
-    return f'{head}viewBox="0 0 {WIDTH} {height:.0f}">{"".join(parts)}</svg>'
+def _svg(width: float, height: float, parts: Sequence[str]) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+    return f'{head}viewBox="0 0 {width:.0f} {height:.0f}">{"".join(parts)}</svg>'
 
 
 def _bar(x: float, y: float, width: float, height: float, colour: str) -> str:
     ends = f"{x:.1f},{y:.1f} {x + width:.1f},{y:.1f} {x + width:.1f},{y + height:.1f} {x:.1f},{y + height:.1f}"
     return f'<polygon points="{ends}" fill="{colour}" stroke="none"/>'
-
-
-def _line(x: float, y: float, to_x: float, to_y: float, dashes: str = "") -> str:
-    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
-    ends = f"{x:.1f},{y:.1f} {to_x:.1f},{to_y:.1f}"
-    return f'<polyline points="{ends}" fill="none" stroke="{LINE}" stroke-width="1"{dashed}/>'
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start", fill: str = INK) -> str:

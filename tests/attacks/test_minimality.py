@@ -16,6 +16,7 @@ from anonymizer.reporting.dossier import document_of
 from anonymizer.reporting.findings import findings_of
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from anonymizer.values import share
 from tests.attacks.test_rerun import few
 from tests.naive_attacks import rows_of
 
@@ -150,4 +151,4 @@ def test_report__says_not_counted_rather_than_none() -> None:
     assert document_of(findings).figures["minimality.after"] == "not counted"
     counted = attack(flow.table, flow.released, flow.schema, flow.encoded, flow=flow, tries=10)
     figures = document_of(findings_of(flow.report, flow.table, flow.released, counted)).figures
-    assert figures["minimality.after"] == f"{counted['minimality'].after:.4f}"
+    assert figures["minimality.after"] == share(counted["minimality"].after)

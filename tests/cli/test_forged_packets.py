@@ -161,9 +161,9 @@ FORGED: dict[str, tuple[str, Callable[[Members], Members], str]] = {
         "csv", P(replaced, "README.txt", "To check all", f"{WORD}\nTo check all"), "README.txt is not .* line"),
     "text behind the README": ("csv", lambda m: m | {"README.txt": m["README.txt"] + b"x"}, "README.txt is not"),
     "other words in the dictionary": (
-        "csv", P(replaced, "dictionary.md", "released without a box", "harmless"), "dictionary.md is not .* line"),
+        "csv", P(replaced, "dictionary.html", "released without a box", "harmless"), "dictionary.html is not .* line"),
     "a label in the dictionary": (
-        "sav", P(replaced, "dictionary.md", "Zufriedenheit", WORD), "dictionary.md is not .* line"),
+        "sav", P(replaced, "dictionary.html", "Zufriedenheit", WORD), "dictionary.html is not .* line"),
     "a resource in the data package": (
         "csv", P(changed, "datapackage.json", lambda v: v["resources"].append({"name": WORD})),
         "datapackage.json is not .* resources has 4 entries"),
@@ -356,4 +356,4 @@ def test_labels__are_in_the_packet(packets: Path) -> None:
     members = members_of(packets / "sav.zip")
     _, about = pyreadstat.read_sav(io.BytesIO(members[TABLES["sav"]]), metadataonly=True)
     assert about.column_names_to_labels["answer"] == "Zufriedenheit"
-    assert "Zufriedenheit" in members["dictionary.md"].decode()
+    assert "Zufriedenheit" in members["dictionary.html"].decode()

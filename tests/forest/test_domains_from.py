@@ -11,7 +11,7 @@ from anonymizer.errors import SchemaError
 from anonymizer.forest.domains import Attribute, domains_of
 from anonymizer.labelled.codebook import read_codebook
 from anonymizer.pipeline import anonymize
-from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_package, dictionary_text
+from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_package, dictionary_document
 from anonymizer.reporting.findings import Statement
 from anonymizer.schema import Schema
 from anonymizer.whatif.described import with_codebook
@@ -56,9 +56,10 @@ def test_dictionaries__say_it_in_words_and_in_json() -> None:
     entry = entry_of(schema_of(**DECLARED))
     of = {one["name"]: one.get("domain_from") for one in entry.release.dictionary()}
     assert (of["ill"], of["ward"], of["age"]) == ("data", "declared", "declared")
-    text = dictionary_text(entry)
-    assert "levels that occur in the table it was made from: " in text.partition("## ill")[2]
-    assert "4 levels: " in text.partition("## ward")[2].partition("##")[0]
+    (table,) = dictionary_document(entry).sections[0].blocks
+    values = {row[0]: row[-1] for row in table.rows}
+    assert "levels that occur in the table it was made from: " in values["ill"]
+    assert "4 levels: " in values["ward"]
 
 
 def test_codebook_in_csv__can_say_it() -> None:

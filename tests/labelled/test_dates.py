@@ -122,7 +122,7 @@ def test_a_release__has_the_dates_of_its_source(folder: Path) -> None:
     assert main(["verify", str(folder / "packet.zip")]) == 0
     with zipfile.ZipFile(folder / "packet.zip") as packet:
         fields = json.loads(packet.read("datapackage.json"))["resources"][0]["schema"]["fields"]
-        assert "a date is written DD.MM.YYYY, as in the source" in packet.read("dictionary.md").decode()
+        assert "a date is written DD.MM.YYYY, as in the source" in packet.read("dictionary.html").decode()
     assert {one["name"]: one.get("format") for one in fields} == {
         "born": None, "seen": None, "left": "%d-%b-%Y", "paid": None, "ill": None
     }  # fmt: skip

@@ -128,8 +128,8 @@ def test_packet__is_of_what_is_shown() -> None:
         members = members_of(packet)
         page = Reader(members["report.html"].decode())
         assert page.figures["group.smallest"] == f"{ws.flow.after.smallest:,}"
-        assert page.figures["gcp.after"] == f"{ws.flow.utility.gcp:.4f}"
-        assert page.figures["linkability.after"] == f"{ws.jobs['attack'].answer['linkability'].after:.4f}"
+        assert page.figures["gcp.after"] == share(ws.flow.utility.gcp)
+        assert page.figures["linkability.after"] == share(ws.jobs["attack"].answer["linkability"].after)
         assert members["data/release.csv"] == ws.flow.leaving.to_bytes("csv")
         assert digest(members["data/release.csv"]) in page.text
         assert NASTY in page.text
@@ -174,7 +174,7 @@ def test_packet__can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
             time.sleep(0.01)
 
     app = open_page(session(2))
-    monkeypatch.setattr("ui.release.packet.pictures_of", wait)
+    monkeypatch.setattr("ui.release.packet.findings_of", wait)
     app.button(key="begin packet").click().run()
     assert not app.exception
     app.button(key="cancel packet").click().run()

@@ -148,7 +148,7 @@ def hostile_packets() -> dict[str, tuple[bytes, str]]:
     """Packets that were tampered with or are none, and words of the one sentence that says so."""
     with zipfile.ZipFile(io.BytesIO(packet())) as packed:
         members = {name: packed.read(name) for name in packed.namelist()}
-    without = {name: content for name, content in members.items() if name != "dictionary.md"}
+    without = {name: content for name, content in members.items() if name != "dictionary.html"}
     other = members | {"data/release.csv": members["data/release.csv"] + b"9"}
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
@@ -160,7 +160,7 @@ def hostile_packets() -> dict[str, tuple[bytes, str]]:
         "bomb": (bomb.getvalue(), "takes more memory than there is for it"),
         "path": (archive(members | {"../../etc/passwd": b"x"}), "'../../etc/passwd' has no place"),
         "digest": (archive(other), "data/release.csv is not what the manifest says"),
-        "missing": (archive(without), "dictionary.md is missing."),
+        "missing": (archive(without), "dictionary.html is missing."),
         "nested": (archive(members | {"more.zip": packet()}), "'more.zip' has no place"),
         "long name": (archive(members | {"*b*" * 5_000: b"x"}), "'*b**b*"),
         "behind": (packet() + b"Anna Berg", "Something stands between or behind the members"),

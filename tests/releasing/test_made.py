@@ -76,7 +76,7 @@ def test_report__says_what_was_asked_what_was_made_and_why(generalizer: str) -> 
     findings = findings_of(result.report, TABLE, result.release.frame(), None, ())
     for audience in AUDIENCES:
         sections = document_of(findings, Statement(), audience).sections
-        (section,) = [one for one in sections if one.title == "Method and what it guarantees"]
+        (section,) = [one for one in sections if one.title == "Method"]
         text = " ".join(block for block in section.blocks if isinstance(block, str))
         assert f"{name_of('generalizer', generalizer)} were asked for. {method['why_not_as_asked']}" in text
         assert guarantee_of("refine").gives in text

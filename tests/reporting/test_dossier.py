@@ -17,6 +17,8 @@ from anonymizer.attacks.attack import attack
 from anonymizer.cells import parse_cell
 from anonymizer.checking.verify import verify
 from anonymizer.errors import ParameterError
+from anonymizer.flow import Flow
+from anonymizer.gate.finding import together
 from anonymizer.growing.encode import encode
 from anonymizer.measuring.boxed import BoxedColumn, BoxedTable
 from anonymizer.measuring.coefficients import agreement, regression_of
@@ -29,14 +31,15 @@ from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.releasing.grid import public_parts
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting import pdf as report_pdf
-from anonymizer.reporting.document import Code, Document, Figure, Picture, Section, Table
-from anonymizer.reporting.dossier import AUDIENCES, PAPERS, document_of
-from anonymizer.reporting.findings import Approval, Findings, Statement, findings_of, riskiest_of
+from anonymizer.reporting.document import Code, Document, Figure, Section, Table
+from anonymizer.reporting.dossier import AUDIENCES, IN_CELLS, PAPERS, SIGNED_BY, document_of
+from anonymizer.reporting.findings import Approval, Findings, Statement, findings_of, one_row_of, riskiest_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
-from anonymizer.reporting.report import commitment, digest
+from anonymizer.reporting.report import commitment, digest, schema_digest
 from anonymizer.schema import Schema
-from anonymizer.settings import names_of
+from anonymizer.settings import Settings, names_of
+from anonymizer.values import share, value_text
 from anonymizer.whatif.frontier import POLICIES
 from tests.naive_attacks import slow_isolation
 from tests.naive_measures import survey_figures, two_way_distance
@@ -116,7 +119,7 @@ def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> 
         "suppression": 0.0,
     }  # fmt: skip
     most = table[schema.target].value_counts(dropna=False).max() / len(table)
-    figures |= {"held_out.before": f"{1 - most:.4f}", "held_out.after": f"{1 - result.report.held_out:.4f}"}
+    figures |= {"held_out.before": share(1 - most), "held_out.after": share(1 - result.report.held_out)}
     figures |= {f"parameter.{name}": str(value) for name, value in parameters.items()}
     for name in schema.released:
         figures[f"missing.before.{name}"] = f"{table[name].isna().sum():,}"
@@ -126,15 +129,15 @@ def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> 
         figures[f"distinct.after.{name}"] = f"{len(set(released[name].dropna())):,}"
     for when, frame in (("before", table), ("after", released)):
         sizes = sizes_of(frame, names)
-        figures[f"prosecutor.{when}"] = figures[f"journalist.{when}"] = f"{1 / sizes.min():.4g}"
-        figures[f"marketer.{when}"] = f"{(1 / sizes).sum() / len(frame):.4g}"
+        figures[f"prosecutor.{when}"] = figures[f"journalist.{when}"] = share(1 / sizes.min())
+        figures[f"marketer.{when}"] = share((1 / sizes).sum() / len(frame))
         figures[f"unique.{when}"] = f"{(sizes == 1).sum():,}"
         figures[f"discernibility.{when}"] = f"{sizes.sum():,}"
         for policy in POLICIES:
-            figures[f"above.{policy.risk:g}.{when}"] = f"{(1 / sizes > policy.risk + 1e-9).mean():.2%}"
+            figures[f"above.{policy.risk:g}.{when}"] = share((1 / sizes > policy.risk + 1e-9).mean())
         key = [frame[name].astype(object).where(frame[name].notna(), "?").astype(str) for name in names]
         most = frame.groupby(key)["diagnosis"].agg(lambda values: values.value_counts(dropna=False).max())
-        figures[f"error.{when}"] = f"{1 - most.sum() / len(frame):.4f}"
+        figures[f"error.{when}"] = share(1 - most.sum() / len(frame))
     sizes = sizes_of(released, names)
     figures["groups"] = f"{round((1 / sizes).sum()):,}"
     figures["group.smallest"], figures["group.largest"] = f"{sizes.min():,}", f"{sizes.max():,}"
@@ -144,15 +147,15 @@ def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> 
     for encoding in encode(table, schema).encodings:
         cells = [parse_cell(None if pd.isna(text) else str(text), encoding.kind) for text in released[encoding.name]]
         losses.append(np.mean([cell_ncp(cell, encoding) for cell in cells]))
-        figures[f"ncp.{encoding.name}"] = f"{losses[-1]:.4f}"
-    figures["gcp.after"] = f"{np.mean(losses):.4f}"
+        figures[f"ncp.{encoding.name}"] = share(losses[-1])
+    figures["gcp.after"] = share(np.mean(losses))
     distances = [
         two_way_distance(table, released, schema, *pair)
         for pair in [*combinations(names, 2), *product(names, schema.sensitive)]
     ]
     figures["two_way.before"] = figures["two_way.most.before"] = "0"
-    figures["two_way.after"] = f"{np.mean(distances):.4f}"
-    figures["two_way.most.after"] = f"{max(distances):.4f}"
+    figures["two_way.after"] = share(np.mean(distances))
+    figures["two_way.most.after"] = share(max(distances))
     encoded = encode(table, schema)
     rows = np.empty(len(table), dtype=np.int64)
     rows[result.release.order] = np.arange(len(table))
@@ -170,10 +173,11 @@ def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> 
     figures["coefficients.after"] = f"{agreed.inside:,}"
     figures |= survey_figures(table, released, schema, internal)
     for check in verify(released, schema, k=K, l=2, original=table).checks:
+        kind, _, column = check.name.partition(" of ")
         if check.required is not None:
-            figures[f"required.{check.name}"] = f"{check.required:.6g}"
-        if check.achieved is not None:
-            figures[f"achieved.{check.name}"] = f"{check.achieved:.6g}"
+            figures[f"required.{kind if column in schema.sensitive else check.name}"] = f"{check.required:.4g}"
+        if check.achieved is not None and (check.achieved or check.passed is not None):
+            figures[f"achieved.{check.name}"] = f"{'FAILED: ' * (check.passed is False)}{check.achieved:.4g}"
     alone = slow_isolation(table, released, schema, result.release.order, public_parts(encoded, schema, K, "sets"))
     shares = {
         "records": (len(alone.people), len(table)),
@@ -182,16 +186,16 @@ def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> 
         "levels": alone.levels,
         **{f"column.{name}": (count, len(table)) for name, count in alone.by_column.items()},
     }
-    figures |= {f"isolation.{name}": f"{one / of if of else 0:.4f}" for name, (one, of) in shares.items()}
+    figures |= {f"isolation.{name}": share(one / of if of else 0) for name, (one, of) in shares.items()}
     # The rows of a file stand in the order of the release, so the same attacks are drawn.
     again = attack(table, released, schema, encode(table, schema), tries=200)
     for criterion in again.outcomes:
-        figures[f"{criterion.name}.before"] = f"{criterion.before:.4f}"
-        figures[f"{criterion.name}.after"] = f"{criterion.after:.4f}"
-        figures[f"{criterion.name}.interval"] = "{:.4f} to {:.4f}".format(*criterion.interval)
+        figures[f"{criterion.name}.before"] = share(criterion.before)
+        figures[f"{criterion.name}.after"] = share(criterion.after)
+        figures[f"{criterion.name}.interval"] = " to ".join(map(share, criterion.interval))
     for one in again.inferences:
         for when, rate in (("blind", one.blind), ("before", one.before), ("after", one.after)):
-            figures[f"guess.{when}.{one.column}"] = f"{rate.share:.4f}"
+            figures[f"guess.{when}.{one.column}"] = share(rate.share)
     return figures
 
 
@@ -223,23 +227,105 @@ def test_numbers__stand_in_figures_or_sentences_that_are_checked(audience: str) 
         *(check.sentence for check in again.checks), *(check.name for check in again.checks),
         *(criterion.sentence for criterion in attacks.outcomes), *PAPERS.values(),
         *(text for policy in POLICIES for text in (policy.title, policy.source)),
-        *(column.reason for column in result.schema.columns), again.describe(),
+        *(column.reason for column in result.schema.columns), again.describe(), *sum(IN_CELLS.values(), ()),
         result.report.isolation.sentence,
-        *(text for finding in result.gate.findings for text in (finding.figure, finding.sentence, finding.detail)),
+        *(text for one in together(result.gate.findings) for text in (one.figure, one.sentence, one.detail)),
     }  # fmt: skip
     for section in document.sections:
-        if section.title in ("Do it again", "How it was made", "Where it is riskiest (not for the recipient)"):
+        if section.title in (
+            "", "What to beware of", "Do it again", "How it was made", "Where it is riskiest (not for the recipient)"
+        ):  # fmt: skip
             continue
         for block in section.blocks:
             rows = block.rows if isinstance(block, Table) else [[block]]
             for cell in [cell for row in rows for cell in row if isinstance(cell, str)]:
-                if cell in (run.input_commitment, run.input_key, digest(file), reading.name):
+                if cell in (
+                    run.input_commitment,
+                    run.input_key,
+                    digest(file),
+                    schema_digest(result.schema),
+                    reading.name,
+                ):
                     continue
                 loose = cell
                 for sentence in sorted(answered, key=len, reverse=True):
                     loose = loose.replace(sentence, "") if sentence else loose
                 digits = re.findall(r"\d+", loose.replace("SHA-256", "").replace("SHA256", "").replace("utf-8", ""))
                 assert set(digits) <= {"1", "0", "95", "25", "64"}, (section.title, cell)
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+def test_first_page__says_what_is_counted_in_the_downloaded_file(audience: str) -> None:
+    reading, result, file, findings = run_of("pack")
+    table, schema, internal = reading.frame, result.schema, audience == "internal"
+    findings = replace(findings, one_row=one_row_of(flow_of_result(reading, "pack")))
+    document = document_of(findings, audience=audience)
+    figures = recompute(reading, result, file, internal)
+    released = read_release(file, schema)
+    names = list(schema.quasi_identifying)
+    sizes = sizes_of(released, names)
+    again = verify(released, schema, k=K, l=2, original=table)
+    lost = f"{figures['gcp.after']} of the detail of the quasi-identifiers is lost."
+    assert document.title == f"{len(released):,} rows, released {K}-anonymous"
+    assert document.lead == f"{again.describe()} {lost}"
+    grid, beware, lines = (document.sections[place].blocks[0] for place in range(3))
+    titles = [panel.title for panel in grid.panels]
+    assert titles[0] == f"No row is linked to its person with a chance above 1 in {sizes.min()}"
+    band = sizes[sizes < 2 * sizes.min()]
+    words = f"{share(len(band) / len(sizes))} of the rows are in groups of {sizes.min()} to {2 * sizes.min() - 1}"
+    assert titles[1] == f"{figures['groups']} groups; {words}"
+    most = max(names, key=lambda name: float(figures[f"ncp.{name}"].rstrip("%")))
+    assert titles[2] == f"{figures['gcp.after']} of detail is lost, most in {most}"
+    if internal:
+        before, after = ({cell[0]: cell[place] for cell in findings.one_row.cells} for place in (1, 2))
+        row = table[names].astype(object).map(value_text) == [before[name] for name in names]
+        assert row.all(axis=1).any()
+        fits = released[names] == [after[name] for name in names]
+        assert fits.all(axis=1).sum() == findings.one_row.alike + 1
+        assert titles[3].startswith("One row, before and after")
+    else:
+        right = share(result.report.held_out)
+        assert titles[3] == f"The target is guessed right for {right} of people held out"
+    sentences = dict(beware.items)
+    assert sentences["Cross tables change."].startswith(f"{figures['two_way.after']} of the rows are in a wrong cell")
+    assert figures["isolation.records"] in sentences["Ends of ranges."]
+    assert lines.labels == SIGNED_BY
+
+
+def flow_of_result(reading: Reading, generalizer: str) -> Flow:
+    """The flow that made what :func:`run_of` returns."""
+    schema = run_of(generalizer)[1].schema
+    return Flow(reading.frame, schema, Settings(k=K, l=2, generalizer=generalizer), reading=reading)
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+def test_report_of_fifty_columns__is_two_pages_and_an_annex(audience: str) -> None:
+    rng = np.random.default_rng(2)
+    rows, public, secret, others = 200, 12, 34, 3
+    columns = {f"quasi_identifier_{number}": rng.integers(0, 4, rows).astype(str) for number in range(public)}
+    columns |= {f"medication_number_{number}": rng.choice(["No", "Steady"], rows) for number in range(secret)}
+    columns |= {f"same_{number}": ["x"] * rows for number in range(others)} | {"patient": np.arange(rows).astype(str)}
+    table = pd.DataFrame(columns)
+    schema = Schema.of(
+        table, quasi_identifying=list(columns)[:public],
+        sensitive=list(columns)[public : public + secret],
+        identifying=["patient"],
+    )  # fmt: skip
+    result = anonymize_with_reasons(table, schema, how={}, k=5, generalizer="pack")
+    findings = findings_of(result.report, table, result.release.frame())
+    document = document_of(findings, audience=audience)
+    annex = next(place for place, section in enumerate(document.sections) if section.title.startswith("Annex"))
+    two = replace(document, sections=document.sections[:annex])
+    assert to_pdf(two).count(b"/Type /Page\n") == 2
+    assert document.sections[annex].on_new_page
+    texts = [text for text in two.texts if text not in table.columns]
+    assert len(" ".join(texts).split()) <= 650
+    matrix = document.sections[annex].blocks[1]
+    assert [row[0] for row in matrix.rows] == ["required", *schema.sensitive]
+    assert not any(row[-1] for row in matrix.rows)  # words where a check failed
+    shared = sum(bool(result.verification.get(f"homogeneity of {name}").achieved) for name in schema.sensitive)
+    assert document.sections[annex].title.endswith(f"; {shared} to beware of")
+    assert to_pdf(document).count(b"/Type /Page\n") <= 15
 
 
 # What must not be there.
@@ -331,32 +417,18 @@ def test_statement__is_in_both_reports() -> None:
         document_of(findings, audience="public")
 
 
-def texts_of(document: Document) -> list[str]:
-    texts = [document.title, document.subtitle]
-    for section in document.sections:
-        texts.append(section.title)
-        for block in section.blocks:
-            if isinstance(block, Table):
-                texts += block.header if any(block.header) else ()
-                texts += [cell.text if isinstance(cell, Figure) else cell for row in block.rows for cell in row]
-            elif isinstance(block, Code):
-                texts += block.text.split("\n")
-            else:
-                texts.append(block.alt if isinstance(block, Picture) else block)
-    return texts
-
-
 @pytest.mark.parametrize("audience", AUDIENCES)
 def test_pdf__holds_all_that_the_document_says(audience: str, monkeypatch: pytest.MonkeyPatch) -> None:
     document = document_of(run_of()[3], Statement("Łódź <b>", "λ"), audience)
     texts: list[str] = []
     paragraph = report_pdf._paragraph
-    monkeypatch.setattr(report_pdf, "_paragraph", lambda text, style: (texts.append(text), paragraph(text, style))[1])
+    monkeypatch.setattr(report_pdf, "_paragraph", lambda text, *how: (texts.append(text), paragraph(text, *how))[1])
     content = to_pdf(document)
     assert content.startswith(b"%PDF-")
     assert content.rstrip().endswith(b"%%EOF")
     paragraphs = [text for text in texts if text not in ("None.", report_pdf.LACKING)]
-    assert paragraphs == texts_of(document)
+    assert sorted(filter(None, paragraphs)) == sorted(filter(None, document.texts))
+    assert paragraphs[:3] == [document.title, document.subtitle, document.lead]
     for act in (b"/JavaScript", b"/URI", b"/Launch", b"/EmbeddedFile"):
         assert act not in content
 
@@ -390,7 +462,7 @@ def test_pdf__says_when_its_font_lacks_a_letter(name: str, lacks: bool, monkeypa
     assert document.texts == ["Report", "", "One", "a", name, "x", "y"]
     texts: list[str] = []
     paragraph = report_pdf._paragraph
-    monkeypatch.setattr(report_pdf, "_paragraph", lambda text, style: (texts.append(text), paragraph(text, style))[1])
+    monkeypatch.setattr(report_pdf, "_paragraph", lambda text, *how: (texts.append(text), paragraph(text, *how))[1])
     assert to_pdf(document).startswith(b"%PDF-")
     assert (report_pdf.LACKING in texts) == lacks
 

@@ -25,6 +25,7 @@ from anonymizer.reporting.packet import check_packet, packet_of
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.suppression.choice import allowed, staying_rows
+from anonymizer.values import share
 from anonymizer.whatif.ends import loss_by_ends
 from tests.groups.test_refine import random_table
 from tests.sweeps import few
@@ -247,7 +248,7 @@ def test_report_and_packet__say_how_many(tmp_path) -> None:
     findings = findings_of(report, table, flow.released)
     document = document_of(findings, audience="external")
     assert document.figures["records.suppressed"] == f"{left_out:,}"
-    assert document.figures["gcp_released.after"] == f"{flow.utility.gcp_released:.4f}"
+    assert document.figures["gcp_released.after"] == share(flow.utility.gcp_released)
     assert "were left out" in str(document)
     packet = packet_of(flow.leaving, findings, Statement(), "external")
     claim = check_packet(packet).claim

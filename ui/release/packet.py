@@ -8,12 +8,12 @@ from functools import partial
 
 import streamlit as st
 
-from anonymizer.pipeline import part_of
+from anonymizer.errors import part_of
 from anonymizer.releasing.release import Release
-from anonymizer.reporting.findings import findings_of, riskiest_of
+from anonymizer.reporting.findings import findings_of
 from anonymizer.reporting.packet import packet_of
 from anonymizer.reporting.packet_files import formats_of
-from anonymizer.reporting.pictures import pictures_of
+from anonymizer.reporting.pictures import inward_of
 from anonymizer.reporting.report import Report
 from anonymizer.whatif.project import outward, to_json
 from ui.decisions.project_file import project_of
@@ -95,11 +95,8 @@ def made(ws: Workspace, release: Release, report: Report, reason: str, audience:
         project = to_json(replace(outward(project_of(ws)), saved=report.provenance.time), ws.suggest())
 
     def work(job: Job) -> bytes:
-        pictures = pictures_of(flow, part_of(job.go_on, 0.0, 0.25))
-        job.go_on(0.25, "Counting what the reports say")
-        internal = audience == "internal"
-        riskiest = riskiest_of(table, flow.schema, flow.population, part_of(job.go_on, 0.25, 0.4)) if internal else None
-        findings = findings_of(report, table, flow.released, attacks, pictures, riskiest)
+        inward = inward_of(flow, part_of(job.go_on, 0.0, 0.4)) if audience == "internal" else {}
+        findings = findings_of(report, table, flow.released, attacks, **inward)
         how = {"override": reason, "project": project, "progress": part_of(job.go_on, 0.4, 1.0)}
         return packet_of(release, findings, words, audience, **how)
 

@@ -12,9 +12,9 @@ from anonymizer.drawing.charts import (
     moved_sentence,
 )
 from anonymizer.releasing.release import Release
+from anonymizer.reporting.findings import OneRow, one_row_of
 from anonymizer.reporting.report import Report
 from anonymizer.schema import Kind, Schema
-from anonymizer.values import value_text
 from ui.controls import count, plain, plural, share
 from ui.release.analyses import analyses, survey
 from ui.release.state import ReleaseState
@@ -93,31 +93,21 @@ def one_row(ws: Workspace, release: Release) -> None:
         if release.n_records > 1 and st.button("Another row", icon=":material/shuffle:"):
             state.people += 1
     row = int(ws.flow.staying[np.random.default_rng(state.people).integers(release.n_records)])
-    cells = before_and_after(ws, row)
+    one = one_row_of(ws.flow, row)
+    cells = row_table(one)
     st.dataframe(cells, hide_index=True, key="one row", height=38 + 35 * len(cells))
-    changed = int((cells["original"] != cells["released"]).sum())
-    alike = int(ws.flow.look_alikes.sizes[ws.flow.class_of[row]]) - 1
-    look = "1 other row looks" if alike == 1 else f"{count(alike)} other rows look"
+    look = "1 other row looks" if one.alike == 1 else f"{count(one.alike)} other rows look"
     left_out = ws.schema.identifying if ws.schema else ()
     st.caption(
-        f"{count(changed)} of {plural(len(cells), 'quasi-identifier')} changed. {look} the same."
+        f"{count(one.changed)} of {plural(len(cells), 'quasi-identifier')} changed. {look} the same."
         + (" Left out of the file: " + ", ".join(map(plain, left_out)) + "." if left_out else "")
         + left_out_text(ws.flow.left_out, len(ws.table))
     )
 
 
-def before_and_after(ws: Workspace, row: int) -> pd.DataFrame:
-    """Return the quasi-identifiers of a row of the table, as they are there and as they are released, what changed
-    first."""
-    flow = ws.flow
-    place = int(np.flatnonzero(flow.release.order == row)[0])
-    names = list(flow.schema.quasi_identifying)
-    original, released = (
-        ["missing" if pd.isna(value) else value_text(value) for value in values]
-        for values in (flow.table[names].iloc[row], flow.released[names].iloc[place])
-    )
-    cells = pd.DataFrame({"column": names, "original": original, "released": released})
-    return cells.iloc[np.argsort(cells["original"] == cells["released"], kind="stable")]
+def row_table(row: OneRow) -> pd.DataFrame:
+    """Return a row before and after, a line a quasi-identifier."""
+    return pd.DataFrame(row.cells, columns=["column", "original", "released"])
 
 
 def checks(report: Report) -> None:

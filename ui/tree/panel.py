@@ -21,9 +21,10 @@ from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
+from anonymizer.reporting.findings import one_row_of
 from anonymizer.values import number_text
 from ui.controls import count, plain, plural, share
-from ui.release.view import before_and_after
+from ui.release.view import row_table
 from ui.session import widget_state
 from ui.tree.state import TreeState
 from ui.workspace import Workspace
@@ -154,7 +155,7 @@ def show_one_row(ws: Workspace, pruning: Pruning, node: int) -> None:
     inside = flow.staying[(leaf >= node) & (leaf < node + pruning.tree.size[node])]
     if not len(inside):
         return
-    table = before_and_after(ws, int(inside[0]))
+    table = row_table(one_row_of(flow, int(inside[0])))
     st.subheader("One row, before and after", anchor=False)
     st.dataframe(table, hide_index=True, height=min(40 + 35 * len(table), 360))
 

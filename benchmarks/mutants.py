@@ -1,0 +1,115 @@
+"""``python run.py mutate [ROOM [N [SEED]]]``: change the code in N places drawn at random, and show the changes that no
+test notices.
+
+The rooms are those that keep a release's promises. mutmut makes the changes, in a copy of the project, and runs for
+each the tests of its room that reach the function, but for those that start programs. Compiled loops are left alone, as
+mutmut cannot change them, and so are lines that hold nothing but text for people.
+"""
+
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from mutmut.mutation.file_mutation import mutate_file_contents
+from mutmut.utils.format_utils import get_mutant_name
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = {
+    "checking": ("checking", ("checking", "releasing", "measuring")),
+    "groups": ("groups", ("groups", "population", "papers", "suppression")),
+    "releasing": ("releasing", ("releasing", "suppression", "measuring")),
+    "forest": ("forest/mechanisms.py", ("forest",)),
+    "partitions": ("partitions", ("partitions",)),
+}
+"""Of each room: where the code is that is changed, and the folders of the tests that are to notice it."""
+PROGRAMS = re.compile("run_python|subprocess|copies")
+"""What stands in tests that start programs, in which no change is made."""
+COPIED = ("anonymizer", "benchmarks", "docs", "pages", "ui", ".streamlit", "app.py", "run.py", "supply.py")
+TEXTS = [r"""^\s*f?"[^"]* [^"]*",?\)?$""", r"""raise \w+\(f?"[^"]* [^"]*"\)"""]
+"""Lines that hold a sentence and nothing else."""
+SURVIVED, UNTESTED = 0, 33
+"""How mutmut writes down a change that no test noticed, and one that no test reaches."""
+
+
+def sources(room: str) -> list[str]:
+    """Return the paths of a room's modules without compiled loops."""
+    place = ROOT / "anonymizer" / ROOMS[room][0]
+    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    return [str(file.relative_to(ROOT)) for file in files if "njit" not in file.read_text("utf-8")]
+
+
+def configure(room: str) -> str:
+    """Return mutmut's part of pyproject.toml for a room."""
+    tests = [ROOT / "tests" / folder for folder in ROOMS[room][1]]
+    files = [file for folder in tests for file in folder.glob("test_*.py")] + sorted(
+        ROOT.glob("tests/test_pipeline*.py")
+    )
+    files = [file for file in files if not PROGRAMS.search(file.read_text("utf-8"))]
+    options = {
+        "source_paths": sources(room),
+        "also_copy": [*COPIED, *(str(file.relative_to(ROOT)) for file in ROOT.glob("requirements*"))],
+        "pytest_add_cli_args": ["-m", "not browser and not programs", "-p", "no:cacheprovider"],
+        "pytest_add_cli_args_test_selection": [str(file.relative_to(ROOT)) for file in files],
+        "do_not_mutate_patterns": TEXTS,
+    }
+    lines = [f"{name} = {json.dumps(value)}" for name, value in options.items()]
+    return "\n".join(["", "[tool.mutmut]", "track_dependencies = false", *lines, ""])
+
+
+def draw(copy: Path, room: str, number: int, seed: int) -> list[str]:
+    """Return the names of ``number`` changes of a room's code, drawn from all that mutmut makes of it."""
+    os.chdir(copy)  # where mutmut looks for its settings
+    names = []
+    for path in sources(room):
+        changed = mutate_file_contents(path, Path(path).read_text("utf-8"))
+        names += [get_mutant_name(Path(path), name) for name in changed.mutant_names]
+    return random.Random(seed).sample(names, min(number, len(names)))
+
+
+def try_room(room: str, number: int, seed: int) -> Counter[int | None]:
+    """Return how many changes of a room ended how; those that lived are printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copse"
+        left = shutil.ignore_patterns(".git", ".venv", "mutants", "test-output", ".hypothesis", ".mypy_cache")
+        shutil.copytree(ROOT, copy, ignore=left)  # with compiled loops, and the times of files, by which they are found
+        with (copy / "pyproject.toml").open("a", encoding="utf-8") as file:
+            file.write(configure(room))
+        names = draw(copy, room, number, seed)
+        mutmut = [str(Path(sys.executable).parent / "mutmut")]
+        subprocess.run([*mutmut, "run", *names], cwd=copy, stdin=subprocess.DEVNULL, check=False)
+        codes: dict[str, int | None] = {}
+        for meta in sorted((copy / "mutants").rglob("*.meta")):
+            codes |= json.loads(meta.read_text("utf-8"))["exit_code_by_key"]
+        for name in names:
+            if codes.get(name) in (SURVIVED, UNTESTED):
+                print(
+                    f"--- {name}: {'no test notices' if codes[name] == SURVIVED else 'no test reaches it'}", flush=True
+                )
+                subprocess.run([*mutmut, "show", name], cwd=copy, check=False)
+    return Counter(codes.get(name) for name in names)
+
+
+def main(words: Sequence[str]) -> int:
+    """Try one room, or all; 1 where more than one in twenty changes lived or one was not tried, else 0."""
+    rooms = words[:1] or list(ROOMS)
+    number, seed = (*map(int, words[1:]), *(60, 0)[len(words[1:]) :])
+    ended: Counter[int | None] = Counter()
+    for room in rooms:
+        of_room = try_room(room, number, seed)
+        ended += of_room
+        alive = of_room[SURVIVED] + of_room[UNTESTED]
+        print(f"{room}: of {of_room.total()} changes {alive} lived, {of_room[None]} were not tried.", flush=True)
+    alive = ended[SURVIVED] + ended[UNTESTED]
+    return int(ended[None] > 0 or alive > 0.05 * ended.total())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
