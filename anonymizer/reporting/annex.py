@@ -66,22 +66,20 @@ def _checks(verification: Verification, columns: tuple[str, ...], internal: bool
             kinds.setdefault(kind, {})[name] = check
         else:
             others.append(check)
-    found = [
-        [checks[name] for checks in kinds.values() if name in checks and _is_odd(checks[name])] for name in columns
-    ]
-    wanted = [next((one.required for one in checks.values()), None) for checks in kinds.values()]
-    rows = [("required", *(_figure(f"required.{k}", n) for k, n in zip(kinds, wanted, strict=True)), "")]
-    for name, odd in zip(columns, found, strict=True):
-        cells = [_found(checks.get(name)) for checks in kinds.values()]
-        rows.append((name, *cells, " ".join(_words(check, internal) for check in odd if check.passed is False)))
-    number = sum(map(bool, found))
+    of_column = {name: [checks[name] for checks in kinds.values() if name in checks] for name in columns}
+    required = [next((one.required for one in checks.values()), None) for checks in kinds.values()]
+    rows = [("required", *(_figure(f"required.{k}", n) for k, n in zip(kinds, required, strict=True)), "")]
+    for name in columns:
+        failed = (_words(check, internal) for check in of_column[name] if check.passed is False)
+        rows.append((name, *(_result(checks.get(name)) for checks in kinds.values()), " ".join(failed)))
+    number = sum(any(map(_is_odd, checks)) for checks in of_column.values())
     text = (
         "Computed again from the released cells, with the original beside them, by code that did not make them. "
         f"{HOLDS} nothing found, {NONE} does not apply; {SHARED}: rows in groups that share one value."
     )
     matrix = [Table(("Sensitive column", *kinds, "In words"), tuple(rows))] if kinds else []
     general = tuple(
-        (check.name, _figure(f"required.{check.name}", check.required), _found(check), _words(check, internal))
+        (check.name, _figure(f"required.{check.name}", check.required), _result(check), _words(check, internal))
         for check in others
     )
     title = f"Annex: {len(columns):,} sensitive columns, {len(verification.checks):,} checks"
@@ -98,7 +96,7 @@ def _figure(key: str, number: float | None) -> str | Figure:
     return "" if number is None else Figure(key, f"{number:.4g}")
 
 
-def _found(check: Check | None) -> str | Figure:
+def _result(check: Check | None) -> str | Figure:
     """Return what a check found, as a figure where it has one."""
     if check is None:
         return NONE
@@ -395,8 +393,8 @@ def _way_text(way: Guarantee) -> str:
 
 
 def _parameters(report: Report) -> Table:
-    chosen = report.provenance.parameters.items()
-    rows = tuple((name, Figure(f"parameter.{name}", str(value))) for name, value in chosen if value is not None)
+    settings = report.provenance.parameters.items()
+    rows = tuple((name, Figure(f"parameter.{name}", str(value))) for name, value in settings if value is not None)
     return Table(("Parameter", "Chosen"), rows)
 
 
