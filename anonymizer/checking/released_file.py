@@ -377,7 +377,11 @@ def _line(fields: list[str], delimiter: str, quoting: str, end: str) -> str:
         csv.writer(sink, delimiter=delimiter, lineterminator=end).writerow(fields)
         return sink.getvalue()
     every = quoting == "all" or len(fields) == 1
-    return delimiter.join(f'"{field.replace(QUOTE, 2 * QUOTE)}"' if field or every else "" for field in fields) + end
+    if every or all(fields):
+        if QUOTE in "".join(fields):
+            fields = [field.replace(QUOTE, 2 * QUOTE) for field in fields]
+        return QUOTE + f"{QUOTE}{delimiter}{QUOTE}".join(fields) + QUOTE + end
+    return delimiter.join(f'"{field.replace(QUOTE, 2 * QUOTE)}"' if field else "" for field in fields) + end
 
 
 def _plain_dates(levels: Iterable[str], form: str) -> tuple[list[str], str]:

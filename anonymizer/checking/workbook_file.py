@@ -72,24 +72,20 @@ def _rows(sheet: str, stored: list[set[str]]) -> list[list[str | None]]:
     each column below the head are stored."""
     if not (sheet.startswith(START) and sheet.endswith(END)):
         refuse_workbook()
-    rows: list[list[str | None]] = []
+    rows: list[list[tuple[str, str]]] = []
     place, end = len(START), len(sheet) - len(END)
     while place < end:
         row = _ROW.match(sheet, place, end)
         if row is None:
             refuse_workbook()
-        cells = _CELL.findall(row[1])
-        if not rows:
-            stored += [set() for _ in cells]
-        else:
-            for ways, (number, text) in zip(stored, cells, strict=False):
-                if number or text:
-                    ways.add("number" if number else "text")
-        rows.append([_cell_text(number, text) for number, text in cells])
+        rows.append(_CELL.findall(row[1]))
         place = row.end()
     if not rows or len({len(row) for row in rows}) != 1:
         refuse_workbook()
-    return rows
+    below = [set(column) for column in zip(*rows[1:], strict=True)] or [set() for _ in rows[0]]
+    stored += [{"number" if number else "text" for number, text in cells if number or text} for cells in below]
+    texts = {cell: _cell_text(*cell) for cell in {*rows[0]}.union(*below)}
+    return [[texts[cell] for cell in row] for row in rows]
 
 
 def _beside_labels(rows: list[list[str | None]], frame: pd.DataFrame) -> list[str]:

@@ -108,6 +108,20 @@ class ReleasedColumn:
         assert self.index is not None
         return replace(self, index=np.repeat(self.index[rows], times))
 
+    @cached_property
+    def texts(self) -> tuple[Any, NDArray[np.integer[Any]]]:
+        """The distinct texts of the column as an Arrow array, dates in the form of the text they came from, and the
+        text of each row (n,), -1 for missing."""
+        import pyarrow as pa
+
+        form = self.variable.dates if self.kind is Kind.DATE else ""
+        if self.index is not None:
+            cells = self.series(shared=True)
+            return write_dates(pa.array(cells.cat.categories, pa.string()), form), cells.array.codes
+        codes, distinct = pd.factorize(self.series())
+        texts = write_dates(pa.array(map(_kept_cell, distinct), pa.string()), form)
+        return texts, codes.astype(np.min_scalar_type(-len(distinct) - 1))
+
     def series(self, shared: bool = False) -> "pd.Series[Any]":
         """Return the column as text cells (a categorical; missing is NA), or the kept values. ``shared``: with the
         ``index`` itself where that says the same; nobody may write into it then."""
@@ -310,7 +324,7 @@ def _write_csv(release: Release, sink: BinaryIO) -> None:
     import pyarrow as pa
     import pyarrow.csv
 
-    dictionaries = [_dictionary(column) for column in release.columns]
+    dictionaries = [column.texts for column in release.columns]
     schema = pa.schema([(kept_text(column.name), pa.string()) for column in release.columns])
     lone = len(release.columns) == 1  # it writes missing cells as "", for a line with nothing on it is no record
     with pyarrow.csv.CSVWriter(sink, schema) as writer:
@@ -341,7 +355,7 @@ def _write_workbook(release: Release, sink: BinaryIO) -> None:
 
 def _sheet_cells(column: ReleasedColumn) -> list[str]:
     """Return the n cells of a column as they stand in a sheet."""
-    texts, index = _dictionary(column)
+    texts, index = column.texts
     as_number = column.index is None and column.kind is Kind.NUMERIC
     cells = np.array([*(sheet_cell(text, as_number) for text in texts.to_pylist()), EMPTY], dtype=object)
     return list(cells[index])
@@ -367,21 +381,7 @@ def _labelled_values(column: ReleasedColumn) -> Any:
 
 def written_texts(column: ReleasedColumn) -> list[str]:
     """Return the distinct cells of a column as CSV has them; none for missing."""
-    return list(_dictionary(column)[0].to_pylist())
-
-
-def _dictionary(column: ReleasedColumn) -> tuple[Any, NDArray[np.integer[Any]]]:
-    """Return the distinct texts of a column as an Arrow array, dates in the form of the text they came from, and the
-    text of each row (n,), -1 for missing."""
-    import pyarrow as pa
-
-    form = column.variable.dates if column.kind is Kind.DATE else ""
-    if column.index is not None:
-        cells = column.series(shared=True)
-        return write_dates(pa.array(cells.cat.categories, pa.string()), form), cells.array.codes
-    codes, distinct = pd.factorize(column.series())
-    texts = write_dates(pa.array(map(_kept_cell, distinct), pa.string()), form)
-    return texts, codes.astype(np.min_scalar_type(-len(distinct) - 1))
+    return list(column.texts[0].to_pylist())
 
 
 def _kept_cell(value: Any) -> str:
