@@ -40,8 +40,8 @@ def main() -> None:
         return
     st.markdown(
         "Nothing but a decision tree is published, yet it tells about people. Somebody who knows everyone's "
-        "quasi-identifying columns puts each person into a leaf and believes what the tree implies, and no more: the "
-        "estimate of **maximum entropy** (Zhu and Du 2010)."
+        "quasi-identifiers puts each person into a leaf. They believe what the tree implies, and no more: the estimate "
+        "of **maximum entropy** (Zhu and Du 2010)."
     )
     try:
         source = source_choice(ws)

@@ -16,8 +16,8 @@ def main() -> None:
     if lacks(ws, "Nothing to compare yet", text, whole="Comparing methods"):
         return
     st.markdown(
-        "Each method is tried the honest way (**cross-validation**): a part of the people is left out, the others are "
-        "grouped and generalized, and a model learnt from what would be released is asked about the people left out."
+        "Each method is tried by **cross-validation**. A part of the people is left out, and the others are grouped "
+        "and generalized. A model learnt from that release is asked about the people left out."
     )
     try:
         run_comparison(ws, choices(ws))

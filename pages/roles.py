@@ -60,24 +60,24 @@ def main() -> None:
     if ws.schema is None:
         ws.set_schema(ws.suggest())
     take_edits(ws)
-    st.title("Who could know what?", anchor=False)
-    rows = ws.n_records
-    st.markdown(f"{plural(rows, 'row')}. Three questions, then a glance at each group of columns.")
-    try:
-        questions(ws)
-        groups(ws)
-        changes(ws)
-        domain_editor(ws)
-        treatment_editor(ws)
-        notes = ws.flow.encoded.notes
-    except AnonymizerError as error:
-        problem(error)
-        return
-    for note in notes:
-        st.info(plain(note), icon=":material/info:")
-    with st.container(border=True):
+    columns, side = st.columns([7, 2.4], gap="large")
+    with columns:
+        st.title("Who could know what?", anchor=False)
+        try:
+            questions(ws)
+            groups(ws)
+            changes(ws)
+            domain_editor(ws)
+            treatment_editor(ws)
+            notes = ws.flow.encoded.notes
+        except AnonymizerError as error:
+            problem(error)
+            return
+        for note in notes:
+            st.info(plain(note), icon=":material/info:")
+    with side, st.container(key="roles-side"):
         risk_before(ws)
-    next_step("tree", "Next: grow the tree")
+        next_step("tree", "Next: grow the tree")
 
 
 main()

@@ -23,37 +23,35 @@ TEST = ("significance", "tested")
 
 PROMISES = {
     SHARE: (
-        "nobody owns a larger share of the rows of a group, so a row is one person's with at most this chance",
+        "nobody owns a larger share of the rows of a group",
         "anything about what all rows of a person tell together: Packed persons keeps them in one group",
     ),
     "l": (
         "every group holds at least this many values, so none gives a value away by having only one",
-        "that they are about equally frequent, or differ in meaning",
+        "that they are equally frequent, or differ in meaning",
     ),
     "entropy_l": (
         "the values of a group are at least as mixed as this many equally frequent ones",
         "that a group looks like the whole table: rare values may still gather in one",
     ),
     "t": (
-        "the shares of a group lie at most this far from the whole table's (0: the same), so a group tells little "
-        "that the table does not",
+        "the shares of a group lie at most this far from the whole table's (0: the same)",
         "anything about what the whole table tells",
     ),
     "risk_max": (
-        "a link to any record is right with at most this chance, given the people who are behind its group",
+        "a link to any row is right with at most this chance, by the people behind its group",
         "more than is known of the population: by weights and shares it is an estimate, and no bound",
     ),
     "risk_mean": (
         "links are right with at most this chance on average; every group keeps it, so that all do",
-        "that no record is riskier: where look-alikes stand for few people, ask for the risk of a record as well",
+        "that no row is riskier: ask for the risk of a record as well",
     ),
     "k_map": (
         "at least so many people of the table of the population fit the cells of every record",
         "anything to somebody who knows that the person is in your table: for them there is k",
     ),
     "rsd_min": (
-        "guessing with a group's mean leaves at least this share of the squared error of guessing with the "
-        "table's (0: values are given away)",
+        "a group's mean leaves at least this share of the squared error that the table's leaves",
         "that values differ much where the mean is near the table's: ask for spread as well",
     ),
     "spread_min": (
@@ -63,7 +61,7 @@ PROMISES = {
 }
 """What a limit promises, and what it does not."""
 
-NUMBERS_TOO = "; numbers do not steer it, but the checker requires it of them too"
+NUMBERS_TOO = ". Numbers do not steer it, but the checker requires it of them, too"
 PLACES = {
     "": "Off",
     **NAMES["tested"],
@@ -113,9 +111,8 @@ def limits(ws: Workspace, page: str) -> None:
     for name in others:
         limit(ws, page, name)
     st.caption(
-        "Limits other than k and l can fail in two small groups and hold in one, or the other way round. The "
-        "grouping keeps a split only where both sides keep every limit, from the top; the checker then measures "
-        "them again in the released rows, all but the covariance test."
+        "Limits other than k and l can fail in two small groups and hold in one. A split stays only where both "
+        "sides keep every limit. The checker measures them again in the released rows, all but the covariance test."
     )
 
 

@@ -140,8 +140,8 @@ def suppression_choice(ws: Workspace, page: str) -> None:
         )  # fmt: skip
         ws.set(**{name: value})
     st.caption(
-        "Somebody unlike everybody else makes a box wide for all who share it. Who of a group goes is decided by the "
-        "quasi-identifying columns alone, and counts as lost whole; every promise holds for the rows that are there."
+        "Somebody unlike everybody else makes a box wide for all who share it. The quasi-identifiers alone decide who "
+        "is left out. Every promise holds for the rows that are there."
     )
     if ws.settings.suppression and ws.ready("staying"):
         most = allowed(ws.n_records, ws.settings.suppression)

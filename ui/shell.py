@@ -75,6 +75,26 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 [class*="st-key-roles-card-"] [data-testid="stButtonGroup"] button :is(p, span) { font-weight: 500 !important; }
 .st-key-roles-bar { height: 2.9rem !important; min-height: 2.9rem; overflow: auto hidden; }
 .st-key-roles-bar p { white-space: nowrap; }
+[data-testid="stColumn"]:has(> * .st-key-roles-side) {
+  position: sticky; top: 4.2rem; align-self: flex-start; min-width: 17rem; max-height: calc(100dvh - 10.5rem);
+  overflow-y: auto; padding-left: 1rem; border-left: 1px solid var(--st-border-color, #8884);
+}
+[data-testid="stHorizontalBlock"]:has(> * .st-key-roles-side) { flex-wrap: nowrap; }
+[data-testid="stColumn"]:has(> * .st-key-roles-groups) { min-width: 0; }
+.st-key-roles-side { gap: .6rem; }
+.st-key-roles-side [data-testid="stMetricValue"] { font-size: 1.7rem; line-height: 1.2; }
+[class*="st-key-roles-card-"] { border-top: 1px solid var(--st-border-color, #8884); padding-top: .6rem; gap: .3rem; }
+[class*="st-key-roles-card-"] [data-testid="stVerticalBlock"] { gap: .25rem; }
+[class*="st-key-roles-card-"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
+[class*="st-key-roles-card-"] h3 { padding: 0; }
+[class*="st-key-roles-card-"] [data-testid="stButtonGroup"] :is(div, [role="radiogroup"]) {
+  flex-wrap: wrap; overflow: visible; mask-image: none; row-gap: .3rem;
+}
+@media (max-width: 900px) {
+  [data-testid="stHorizontalBlock"]:has(> * .st-key-roles-side) { flex-direction: column; }
+  [data-testid="stColumn"]:has(> * .st-key-roles-side) { position: static; width: 100%; max-height: none; border: 0; }
+  [data-testid="stColumn"]:has(> * .st-key-roles-groups) { width: 100%; }
+}
 .st-key-roles-bar [data-testid="stButtonGroup"] :is(div, [role="radiogroup"]) { flex-wrap: nowrap; }
 [data-testid="stBottomBlockContainer"] { padding: .25rem 1.2rem .3rem; max-width: none; }
 [data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
@@ -108,6 +128,7 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   .st-key-strip [data-testid="stMetricValue"] { font-size: 1rem; }
 }
 @media (max-width: 1100px) {
+  [data-testid="stColumn"]:has(> * .st-key-roles-side) { min-width: 13.5rem; }
   [data-testid="stBottomBlockContainer"] { padding: .3rem 1rem .4rem; }
   .st-key-strip { gap: .3rem .1rem; }
   .st-key-strip [data-testid="stMetric"] > div, .st-key-strip [data-testid="stMetric"] { gap: .15rem; }
@@ -153,8 +174,8 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   a[data-testid="stTopNavLink"] p { font-size: .82rem; }
 }
 </style>"""
-IN_MEMORY = ": never written to disk, never sent on."
-OF_FOLDERS = ": never sent on. Only its release is written to disk."
+IN_MEMORY = "It is never written to disk, and not sent anywhere."
+OF_FOLDERS = "It is not sent anywhere. Only its release is written to disk."
 """What is said of every table, and of one in the operator's folder."""
 LINE_PERIOD = 2.0  # seconds between two looks whether there is a place for a session that waits
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
@@ -197,9 +218,8 @@ def frame(ws: Workspace, name: str) -> DeltaGenerator:
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="frame"):
         start_at_top(f"{name} {ws.edition}")
         never = OF_FOLDERS if ws.in_pieces and ws.source is None else IN_MEMORY
-        where = f"in this session's memory on **{plain(host_text())}**{never}"
-        title = "Your table stays" if ws.reading is None else f"{plain(ws.title)} is"
-        st.caption(f":material/lock: {title} {where}", width="stretch")
+        title = "Your table stays" if ws.reading is None else f"**{plain(ws.title)}** ·"
+        st.caption(f":material/lock: {title} in the memory of {plain(host_text())} only", width="stretch", help=never)
         with st.container(width="content", key="words"):
             words(name)
         place = st.container(width="content", key="kept")

@@ -19,26 +19,26 @@ FEWEST_SAME_LEVELS = 6
 """Columns that make a block when only their levels are the same."""
 
 WORDS: dict[tuple[Role, str], tuple[str, str]] = {
-    (Role.IDENTIFYING, ""): ("Identify a person", "Names, addresses, and numbers of people."),
-    (Role.PERSON, ""): ("Who the row is of", "Equal values are one person."),
+    (Role.IDENTIFYING, ""): ("Identify a person", "Names, addresses, numbers of people."),
+    (Role.PERSON, ""): ("Person", "Rows with one value belong together."),
     (Role.WEIGHT, ""): ("How many people a row stands for", "Estimates of the population use it."),
     (Role.HOUSEHOLD, ""): ("Who lives together", "Equal values live together."),
     (Role.STRATUM, ""): ("The part of the population a row was drawn from", "Rates of drawing differ by it."),
     (Role.QUASI_IDENTIFYING, "near"): (
-        "A neighbour or colleague could know", "What is seen or told in everyday life: who, where and when.",
+        "Others may know", "Seen or told every day.",
     ),
     (Role.QUASI_IDENTIFYING, "work"): (
-        "An employer could know", "What a staff file or a profile of a career tells.",
+        "An employer may know", "In staff files and profiles.",
     ),
     (Role.QUASI_IDENTIFYING, "registers"): (
-        "A register or a search engine could tell", "What is looked up about a person whose name is known.",
+        "A register or a search may tell", "Looked up by name.",
     ),
     (Role.QUASI_IDENTIFYING, ""): (
-        "Not sure who knows these", "Nothing in their names or values says who could know them.",
+        "Not sure who knows these", "Nothing says who could know them.",
     ),
     (Role.SENSITIVE, "registers"): ("On record with the police or a court", "Stops, charges and sentences."),
     (Role.SENSITIVE, "outcome"): ("The outcome under study", "What happened to a person."),
-    (Role.SENSITIVE, ""): ("Measured, or told in confidence", "Findings, results and private facts."),
+    (Role.SENSITIVE, ""): ("Told in confidence", "Findings, results and private facts."),
     (Role.INSENSITIVE, ""): ("Not about a person", "The same in every row, or about the sample."),
 }  # fmt: skip
 """Title and text of the group of a suggested role and a circle; "" for any other circle."""
@@ -122,7 +122,7 @@ def block(members: Sequence[Pair]) -> Circle:
     levels = " / ".join(text for text, _ in fact.top[:3]) + (" …" if len(fact.top) > 3 else "")
     what = {Kind.NUMERIC: "Numbers", Kind.DATE: "Dates"}.get(first.kind, levels or f"{fact.distinct:,} codes")
     title = f"{stem} · {len(names):,} alike columns" if stem else f"{len(names):,} columns with the same answers"
-    return Circle(f"block {names[0]}", title, f"{what}. One answer is enough for all of them.", names, True)
+    return Circle(f"block {names[0]}", title, f"{what}.", names, True)
 
 
 def shared(names: Sequence[str]) -> str:

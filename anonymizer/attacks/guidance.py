@@ -83,7 +83,7 @@ def finding_of(result: Minimality, repairs: tuple[Repair, ...]) -> Finding:
         MINIMALITY,
         Severity.LOOK if certain.right else Severity.FINE,
         f"{'≤ ' if result.walks and certain.right else ''}{certain.right:,.0f} of {certain.tries:,} rows",
-        f"The method looks at sensitive values, and makes {some} of them certain by that.",
+        f"By looking at sensitive values, the method makes {some} of them certain.",
         result.sentence if sure else f"{result.sentence} {MORE}",
         repairs=repairs if certain.right else (),
     )

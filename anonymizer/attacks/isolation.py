@@ -47,8 +47,8 @@ class Isolation:
     def sentence(self) -> str:
         """The same in words."""
         return (
-            f"{self.records.text} of the records are singled out by their own box: they alone in their group have "
-            "what one of its ends or levels says. "
+            f"{self.records.text} of the rows are singled out by their own box. They alone in their group have what "
+            "one of its ends or levels says. "
             f"{self.groups.text} of the groups have such a record."
         )
 

@@ -70,10 +70,10 @@ def columns_as_they_are(evidence: Evidence) -> tuple[Check, ...]:
     names = together.columns
     which = "the unchanged column" if len(names) == 1 else f"the {len(names):,} unchanged columns"
     which += f" ({', '.join(names[:5])}{' …' if len(names) > 5 else ''})"
-    finds = f"{share(together.alone / n)} of the rows by that alone, {share(together.beside / n)} with the box"
-    sentence = f"Somebody who knows {which} of a person finds {finds}."
+    finds = f"{share(together.alone / n)} of the rows, and {share(together.beside / n)} beside the box"
+    sentence = f"Somebody who knows {which} finds {finds}."
     if not together.beside:
-        sentence = f"Nobody is unique by {which}, with the box or without."
+        sentence = f"No row is unique on {which}."
     return (Check("columns as they are", None, together.beside, None, "", sentence),)
 
 
@@ -156,7 +156,7 @@ def t_closeness(evidence: Evidence) -> tuple[Check, ...]:
 
 def rsd(evidence: Evidence) -> tuple[Check, ...]:
     """Return the check that no class leaves too little squared error to who guesses a number by the class's mean."""
-    what = "of the squared error that the whole table's mean leaves there"
+    what = "of the squared error that the table's mean leaves there"
     return tuple(
         _value_disclosure(evidence, "RSD", s.column, s.rsd, evidence.required.rsd_min, what) for s in evidence.spreads
     )
@@ -178,7 +178,7 @@ def _value_disclosure(
     worst = int(np.argmin(values))
     achieved = float(values[worst])
     passed = None if required is None else _at_least(achieved, required)
-    says = f"Knowing the class leaves at least {achieved:.1%} {what} for {column}"
+    says = f"A class leaves at least {achieved:.1%} {what} of {column}"
     if required is not None and not passed:
         says = f"A class leaves only {achieved:.1%} {what} for {column}; {required:.1%} was required"
     return Check(f"{name} of {column}", required, achieved, passed, evidence.where(worst), f"{says} ({name}).")
@@ -387,10 +387,10 @@ def global_one_k(evidence: Evidence) -> tuple[Check, ...]:
         "global (1,k)",
         counts,
         False,
-        "It is globally (1,{k})-anonymous: even when all people are assigned to rows together, every person can be "
-        "behind at least {achieved} rows.",
-        "It is not globally (1,{k})-anonymous: when all people are assigned to rows together, some person can be "
-        "behind only {achieved} rows.",
+        "It is globally (1,{k})-anonymous: with all people assigned to rows at once, everybody fits at least "
+        "{achieved} rows.",
+        "It is not globally (1,{k})-anonymous: with all people assigned to rows at once, somebody fits only "
+        "{achieved} rows.",
     )
 
 
@@ -403,7 +403,7 @@ def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
     persons, whose = evidence.persons, evidence.schema.person
     if comparison.posterior is None:
         if comparison.contained:
-            bound, why = 1 / evidence.smallest, "rows of a class can be exchanged"
+            bound, why = 1 / evidence.smallest, "Rows of a class can be exchanged"
             if whose is not None:
                 if persons is None or persons.linking is None:
                     reason = "whose the rows are is not known"
@@ -411,11 +411,9 @@ def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
                         reason = "records of a person may fit rows of others, which were not compared"
                     return (Check(name, None, None, None, "", f"The linking posterior was not computed: {reason}."),)
                 bound = persons.linking
-                why += ", and no more of them are a person's than that person has records that may be there"
-            sentence = (
-                "The highest chance of linking a person to a row, for somebody who knows all quasi-identifiers, is at "
-                f"most {bound:.3g}: {why}."
-            )
+                why += ". Of a class a person owns no more than the own rows that may be there"
+            chance = f"a link to a row is right with a chance of at most {bound:.3g}"
+            sentence = f"For somebody who knows all quasi-identifiers, {chance}. {why}."
             if comparison.reason:
                 sentence += f" Whether it is less was not computed: {comparison.reason}."
             return (Check(name, None, bound, None, "", sentence),)

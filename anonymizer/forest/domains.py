@@ -208,9 +208,9 @@ class Domains:
         if not names:
             return ""
         return (
-            f"The possible values of {', '.join(names)} were read from the records, not from a public codebook. "
-            "Which values occur is published without noise, so the guarantee does not cover them: "
-            "a value that only one person has gives that person away."
+            f"Read from the table, not from a public codebook: the possible values of {', '.join(names)}. "
+            "Which values occur is published without noise, so the guarantee does not cover them. "
+            "A value that only one person has gives that person away."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from anonymizer.forest.nodes import NoisyNode
 from anonymizer.forest.scorecard import score
 
 ONE_ROW = (
-    "The promise is about one row, and rows with equal {person} are one person's here: of somebody with 10 rows, ten "
+    "The promise is about one row, and rows with equal {person} are one person's here. Of somebody with 10 rows, ten "
     "times β can be learnt. Bring a table with one row of each person."
 )
 """What somebody must know whose table has several rows of a person; ``person``: the column that tells."""
@@ -79,8 +79,8 @@ def choose(table: CodedTable, budget: Budget, noise: Noise, plan: Plan) -> Model
     return MODES[CANDIDATES[int(ahead > 0)]].grow(table, budget, noise, plan)
 
 
-_PROVED = "β-differentially private: whatever anybody concludes from the forest is at most e^β times likelier with a "
-_PROVED += "person's record in the table than without it."
+_PROVED = "β-differentially private: what anybody concludes is at most e^β times likelier with a person's row than "
+_PROVED += "without it."
 
 MODES: dict[str, Mode] = {
     "strict": Mode(

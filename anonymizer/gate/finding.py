@@ -170,7 +170,7 @@ class Gate:
 
 ABOUT_SEVERAL = {
     "codes": "{n} columns hold codes, by their looks, and not numbers.",
-    "ends of one person": "{n} columns have an end that is one person's.",
+    "ends of one person": "{n} columns end at one person's value.",
     "follows": "{n} columns are released unchanged and reveal generalized ones.",
     "known": "{n} columns are released unchanged, and others can know their values.",
     "rare values": "{n} columns are released unchanged, with values that few rows share.",

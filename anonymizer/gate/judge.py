@@ -84,7 +84,7 @@ def nameless(schema: Schema) -> tuple[Finding, ...]:
     """Return the finding that nothing that is released looks identifying."""
     number = len(schema.released)
     what = "1 column" if number == 1 else f"{number:,} columns"
-    sentence = "Nothing that is released looks like names, addresses or numbers of people."
+    sentence = "No released column looks identifying."
     left = ", ".join(schema.identifying)
     return (Finding("identifying", Severity.FINE, what, sentence, f"Left out: {left}." if left else ""),)
 

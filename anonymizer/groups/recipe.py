@@ -106,18 +106,18 @@ GROUPING_WORDS: dict[str, tuple[str, str]] = {
     ),
     "error-risk": (
         " (Yang et al. 2019)",
-        "Where a group is too small, the branch goes first whose risk falls most for each error added. It merges far "
-        "more than k needs, into few large groups: coarse when they are released whole, fine when they are packed.",
+        "Merges first where it lowers the risk most per added error. It leaves few large groups: coarse when they are "
+        "released whole, fine when they are packed.",
     ),
     "error-digression": (
         " (Li and Sarkar 2014)",
-        "For numeric sensitive columns: the branch goes first that adds the least squared error for the digression it "
-        "takes away. Digression itself is not bounded by it: ask for spread or RSD below.",
+        "For numeric sensitive columns. Merges first where it takes away most digression per added squared error. It "
+        "does not bound digression: ask for spread or RSD below.",
     ),
     "median-mondrian": (
         ", for comparison",
-        "The column with the widest range is cut at its median as long as k allows. It never looks at what is "
-        "sensitive, so boxes are tight, and what can be predicted from them is left to chance (LeFevre et al. 2006).",
+        "Cuts the column with the widest range at its median as long as k allows. It never looks at what is sensitive. "
+        "So boxes are tight, and what they predict is left to chance (LeFevre et al. 2006).",
     ),
     "infogain-mondrian": (
         ", for comparison",

@@ -312,14 +312,14 @@ SAMPLES: dict[str, Sample] = {
         Sample(
             "hospital",
             "Hospital admissions",
-            "2,000 made-up admissions: names, postcodes, dates; diagnosis, stay and cost are sensitive.",
+            "One row a person, with names and dates.",
             hospital,
             True,
         ),
         Sample(
             "visits",
             "Hospital visits",
-            "Made-up visits of 2,000 patients, 1 to 30 of each: a row is not a person, and persons are counted.",
+            "One row a visit, 1 to 30 a patient.",
             visits,
             True,
         ),

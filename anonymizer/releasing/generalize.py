@@ -248,25 +248,22 @@ class Guarantee:
     does_not: str
 
 
-OF_NUMBERS = (
-    " (those that the groups know: not l or t of numbers and dates, nor anything of numbers where the target is a "
-    "category; the checker alone judges these)"
-)
+OF_NUMBERS = " Only the checker judges l and t of numbers and dates, and limits on numbers beside a categorical target."
 
 GUARANTEES: dict[str, Guarantee] = {
     "uniform": Guarantee(
         name_of("generalizer", "uniform") + ": one box for each group",
         True,
-        "Everybody in a group gets the same cells, so every row looks like at least k − 1 others: the release is "
-        "k-anonymous when every group has at least k records.",
-        "It does not hide what a whole group has in common: when all of a group share a sensitive value, everybody "
-        "in it is known to have it.",
+        "Everybody in a group gets the same cells. So every row looks like at least k − 1 others, where every group "
+        "has at least k.",
+        "It does not hide what a whole group has in common. Where all share a sensitive value, everybody is known to "
+        "have it.",
     ),
     "tiered": Guarantee(
         name_of("generalizer", "tiered") + ": the finer leaves, sharing neighbours",
         False,
-        "Every person matches at least k released rows, and every row matches at least k people, also when all rows "
-        "are assigned at once: global (1,k)- and (k,k)-anonymity.",
+        "Every person matches at least k released rows, and every row at least k people. That holds when all rows are "
+        "assigned at once, too: global (1,k)- and (k,k)-anonymity.",
         "It is not k-anonymous: rows can be alone with their cells. The chance that a link is right is not bounded by "
         "1/k and can come close to 1. Somebody who knows the method can find the shared records. Boxes are finer than "
         "the groups, so more of them hold a single sensitive value.",
@@ -274,48 +271,45 @@ GUARANTEES: dict[str, Guarantee] = {
     "tiered-strict": Guarantee(
         name_of("generalizer", "tiered-strict") + ": the finer leaves, taking neighbours over",
         True,
-        "The boxes are finer than the groups, and still every row looks like at least k − 1 others: the release is "
-        "k-anonymous when every group has at least k records.",
-        "A limit on sensitive values that the groups keep need not hold in these smaller boxes: check it on the "
-        "release.",
+        "The boxes are finer than the groups. Still every row looks like at least k − 1 others, where every group has "
+        "at least k.",
+        "A limit on sensitive values need not hold in these smaller boxes. Check it on the release.",
     ),
     "refine": Guarantee(
         name_of("generalizer", "refine") + ": cut further where boxes lose least",
         True,
-        "Groups of at least 2k are cut where the boxes of the two sides lose least, and still every row looks like "
-        f"at least k − 1 others; limits on sensitive values that were asked for hold in every part{OF_NUMBERS}. Boxes "
-        "are much tighter.",
+        "Groups of at least 2k are cut where the boxes of the two sides lose least. Still every row looks like at "
+        f"least k − 1 others. Limits on sensitive values hold in every part.{OF_NUMBERS} Boxes are much tighter.",
         "The cuts do not look at the target, so how well it can be predicted should be compared. It does not hide what "
         "a whole group has in common.",
     ),
     "pack": Guarantee(
         name_of("generalizer", "pack") + ": neighbours in groups that lose least",
         True,
-        "Inside each group, records that are alike stand side by side, and are divided into the groups of at least k "
-        "that lose least: every row looks like at least k − 1 others, and limits on sensitive values that were asked "
-        f"for hold in every group{OF_NUMBERS}. Which groups it makes follows from the table and a secret key: whoever "
-        "has both makes the same groups again, and nobody else can simply run the method again.",
+        "Inside each branch, similar rows stand side by side, divided into the groups of at least k that lose least. "
+        "Every row looks like at least k − 1 others, and limits on sensitive values hold in every group."
+        f"{OF_NUMBERS} The groups follow from the table and a secret key. Somebody who has both makes the same groups "
+        "again, and nobody else can simply run the method again.",
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
         "what a whole group has in common. Under another key it makes mostly other groups, which must not be published "
-        "beside these. The secret is no proof: somebody who knows every row can infer most of it from the release, and "
-        "make some of the groups again.",
+        "beside these. The secret is no proof. Somebody who knows every row can infer most of it, and make some of the "
+        "groups again.",
     ),
     "polish": Guarantee(
         name_of("generalizer", "polish") + ": packed, then improved record by record",
         True,
-        "Packed groups, among which records move and change places as long as that makes boxes tighter: every row "
-        "still looks like at least k − 1 others, and limits on sensitive values that were asked for hold in every "
-        f"group{OF_NUMBERS}. It takes some seconds for every ten thousand records.",
+        "Packed groups, among which rows move and change places as long as that makes boxes tighter. Every row still "
+        f"looks like at least k − 1 others, and limits on sensitive values hold in every group.{OF_NUMBERS} It takes "
+        "some seconds for every ten thousand rows.",
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
-        "what a whole group has in common. It begins with packing's "
-        "secret, which is no proof; what running the method again gives away was tried for packing, not for this.",
+        "what a whole group has in common. It begins with packing's secret, which is no proof. What running the method "
+        "again gives away was tried for packing alone.",
     ),
     "pack-persons": Guarantee(
         name_of("generalizer", "pack-persons") + ": all rows of a person in one group",
         True,
-        "Packed groups of the whole table in which all rows of a person are together: who finds out which rows are one "
-        "person's still finds at least k persons that fit all of them. Limits on sensitive values that were asked for "
-        "hold in every group.",
+        "Packed groups of the whole table in which all rows of a person are together. Somebody who can link all rows "
+        "of a person still finds at least k persons that fit. Limits on sensitive values hold in every group.",
         "It loses more detail the more the rows of a person differ. Neither the tree nor the target guides the groups. "
         "It does not hide what a whole group has in common. The secret is no proof.",
     ),
@@ -340,15 +334,15 @@ WRITINGS: dict[str, Guarantee] = {
     "groups": Guarantee(
         name_of("writing", "groups") + ": {a, b, c}",
         True,
-        "A cell of several levels lists all levels of the public groups that these are in, as declared or proposed: a "
-        "level that is listed need not occur in the box, so it points at nobody.",
-        "Boxes are wider. Groups that are proposed are levels that follow each other in the domain, which may have "
-        "little in common. When only one of a box has a level of some group, that group still points at that one.",
+        "A cell of several levels lists all levels of their public groups, as declared or proposed. A level that is "
+        "listed need not occur in the box, so it points at nobody.",
+        "Boxes are wider. Proposed groups are neighbours in the domain, which may have little in common. When only one "
+        "row of a box has a level of some group, that group still points at it.",
     ),
     "concatenate": Guarantee(
         name_of("writing", "concatenate") + ": a+b",
         True,
-        "A cell joins the levels that occur in its box, also when these are all (L14): it says the same as a set.",
+        "A cell joins the levels that occur in its box, also when these are all (L14). It says the same as a set.",
         "",
     ),
     "weighted": Guarantee(
@@ -356,8 +350,8 @@ WRITINGS: dict[str, Guarantee] = {
         True,
         "An analyst can give each level its share of the group: see expand(). Rows still look like the others of "
         "their group.",
-        "Counts tell how frequent each level is within the group: where 9 of 10 share a level, it can be guessed of "
-        "each of them; somebody who knows the others knows the last one.",
+        "Counts tell how frequent each level is within the group. Where 9 of 10 share a level, it can be guessed of "
+        "each of them. Somebody who knows the others knows the last one.",
     ),
 }
 """How the levels of a box are written, and what that gives away besides."""
@@ -366,12 +360,11 @@ NUMBERS: dict[str, Guarantee] = {
     "public": Guarantee(
         name_of("numbers", "public") + ": [25, 64]",
         True,
-        "A cell is the smallest interval between ends of a public grid that holds the values of its box: multiples of "
+        "A cell is the smallest interval between ends of a public grid that holds the values of its box. The grid has "
         "a round step, or days to years, as declared or proposed. Where few people lie, the outermost steps are one. "
-        "An end tells in which step a value lies, not the value, and the data dictionary names the ends of the grid.",
-        "Boxes are a little wider. Where all values of a column lie on the grid, as whole years of age do when the "
-        "step is 1, a cell can still be a single value and an end somebody's. A step that is proposed, and where the "
-        "outermost steps are joined, follow from the data.",
+        "An end tells in which step a value lies, and not the value. The dictionary names the ends.",
+        "Boxes are a little wider. Where all values lie on the grid, as years of age can, a cell can be a single "
+        "value. A proposed step, and where the outermost steps are joined, follow from the data.",
     ),
     "range": Guarantee(
         name_of("numbers", "range") + ": [29, 61]",
@@ -383,16 +376,16 @@ NUMBERS: dict[str, Guarantee] = {
         name_of("numbers", "mean") + ": ~41.5",
         True,
         "One number for the whole group, ready for a regression. Rows still look like the others of their group.",
-        "It need not contain anybody's value, so the checker cannot compare it with the original, and it bounds "
-        "nothing: its loss counts as 1. Somebody who knows all of a group but one can work out the last value.",
+        "It need not contain anybody's value, so the checker cannot compare it with the original. It bounds nothing: "
+        "its loss counts as 1. Somebody who knows all of a group but one can work out the last value.",
     ),
     "median": Guarantee(
         name_of("numbers", "median") + ": ~40",
         True,
         "One number for the whole group that a few extreme values do not move. Rows still look like the others of "
         "their group.",
-        "It need not contain anybody's value, so the checker cannot compare it with the original, and it bounds "
-        "nothing: its loss counts as 1. In a group of odd size it is the value of a real person.",
+        "It need not contain anybody's value, so the checker cannot compare it with the original. It bounds nothing: "
+        "its loss counts as 1. In a group of odd size it is the value of a real person.",
     ),
 }
 """How the numbers and dates of a box are written, and what that gives away besides."""

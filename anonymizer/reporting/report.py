@@ -144,9 +144,9 @@ class Report:
         if self.held_out is None or self.majority is None or self.utility.error is None:
             return ""
         return (
-            f"The likeliest value of look-alikes is wrong for {share(1 - self.held_out)} of people who were held out "
-            f"while groups were made of the others; the likeliest value of the table for {share(1 - self.majority)}. "
-            f"Of the people in the release themselves it is wrong for {share(self.utility.error)}."
+            f"Of people held out, the most frequent value of their group is wrong for {share(1 - self.held_out)}. The "
+            f"most frequent value of the table is wrong for {share(1 - self.majority)}. Of the people in the release "
+            f"it is wrong for {share(self.utility.error)}."
         )
 
     def to_dict(self) -> dict[str, Any]:

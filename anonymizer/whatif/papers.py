@@ -94,6 +94,6 @@ def gain_sentence(flow: "Flow", settings: tuple[PaperSetting, ...]) -> str:
     best = min(comparable, key=lambda one: one.gcp or 0.0)
     more = "less" if loss < (best.gcp or 0.0) else "more"
     return (
-        f"Chosen now: {in_text(now)}, which loses {loss:.0%} of the detail, {more} than the {best.gcp:.0%} of "
+        f"Chosen now: {in_text(now)}. It loses {loss:.0%} of the detail, {more} than the {best.gcp:.0%} of "
         f"{in_text(best.title)} ({best.source})"
     )

@@ -125,14 +125,14 @@ def number(page: Page, label: str) -> Any:
 
 def known_text(columns: int) -> re.Pattern[str]:
     """The sentence that says how many columns an attacker is taken to know."""
-    return re.compile(rf"the {columns} quasi-identifying column")
+    return re.compile(rf"the {columns} quasi-identifier")
 
 
 def columns_known(page: Page) -> int:
     """How many columns are quasi-identifying, as the page says."""
-    sentence = page.get_by_text(re.compile(r"the \d+ quasi-identifying column")).first
+    sentence = page.get_by_text(re.compile(r"the \d+ quasi-identifier")).first
     expect(sentence).to_be_visible()
-    match = re.search(r"the (\d+) quasi-identifying column", sentence.inner_text())
+    match = re.search(r"the (\d+) quasi-identifier", sentence.inner_text())
     assert match
     return int(match.group(1))
 

@@ -184,8 +184,9 @@ def test_file__is_checked_without_the_order_of_its_rows() -> None:
 def test_too_few_persons__is_an_error_with_words() -> None:
     table, schema = visits(1, 60)
     table["patient"] = ["p", "q", "r"] * 20
-    with pytest.raises(an.AnonymizerError, match=r"3 persons|group size is 3"):
+    with pytest.raises(an.AnonymizerError, match="The table has 3 persons, fewer than k = 5") as error:
         an.anonymize(table, schema, k=5)
+    assert error.value.remedy == "Choose a smaller k or bring more persons."
 
 
 def stays(seed: int = 1, persons: int = 120) -> tuple[pd.DataFrame, Schema]:
@@ -280,3 +281,16 @@ def test_share_of_one_person__is_one_in_so_many_rows_where_every_row_is_a_person
     assert result.report.after.smallest >= 10
     assert result.verification["share of one person"].passed
     assert an.anonymize(table, schema, k=5).gate["risk"].severity == "worth a look"
+
+
+def test_who_fits_is_not_looked_up__where_that_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said that it was not counted; below the limit it is, and the limit counts looks, not pairs."""
+    table, schema = visits(5, 300, missing=0.0)
+    made = an.anonymize(table, schema, k=6, grouping="least", generalizer="uniform").release
+    original, released = prepare(table, schema), made.frame()
+    classes = look_alikes(released, list(schema.quasi_identifying))
+    assert count_persons(released, original, classes, made.order, None).fitting is not None
+    monkeypatch.setattr("anonymizer.checking.persons.MOST_LOOK_UPS", 0)
+    counts = count_persons(released, original, classes, made.order, None)
+    assert counts.fitting is None
+    assert counts.reason

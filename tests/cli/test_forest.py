@@ -42,7 +42,7 @@ def test_forest_command__text_warns_of_domains_and_of_the_printed_algorithm(
     assert main(["forest", nursery, *options, "--hold-out", "0.3"]) == 0
     text = capsys.readouterr().out
     assert "NOT differentially private" in text
-    assert "were read from the records" in text
+    assert "Read from the table" in text
     assert "spent 1 of 1" in text
     assert "accuracy" in text
 

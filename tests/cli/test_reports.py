@@ -12,6 +12,7 @@ from anonymizer.growing.encode import encode
 from anonymizer.reading.files import read_table
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting.report import schema_from
+from anonymizer.values import share
 from tests.cli.test_main import Capture, files, folder, make
 from tests.reporting.test_dossier import Reader
 
@@ -40,8 +41,8 @@ def test_reports__are_of_the_file_that_was_written(capsys: Capture) -> None:
     for name in ("in.html", "ex.HTML"):
         page = Reader(Path(name).read_text("utf-8"))
         assert page.figures["groups"] == f"{risk.groups:,}"
-        assert page.figures["prosecutor.after"] == f"{risk.highest:.4g}"
-        assert page.figures["linkability.after"] == f"{criteria['linkability'].after:.4f}"
+        assert page.figures["prosecutor.after"] == share(risk.highest)
+        assert page.figures["linkability.after"] == share(criteria["linkability"].after)
         assert hashlib.sha256(Path("out.csv").read_bytes()).hexdigest() in page.text
         assert all(text in page.text for text in STATEMENT[1::2])
     assert "people.csv" in Path("in.html").read_text("utf-8")
@@ -52,7 +53,7 @@ def test_attack__says_what_each_achieves(capsys: Capture) -> None:
     assert make("--generalizer", "refine", "--report", "report.json") == 0
     quiet = capsys.readouterr().out
     shares = json.loads(Path("report.json").read_text("utf-8"))["isolation"]
-    assert f"{shares['records']:.1%} of the records are singled out by their own box" in quiet
+    assert f"{shares['records']:.1%} of the rows are singled out by their own box" in quiet
     assert "Downcoding" not in quiet
     assert make("--generalizer", "refine", "--attack", "--attack-seconds", "3") == 0
     lines = capsys.readouterr().out.splitlines()

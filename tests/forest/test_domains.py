@@ -20,7 +20,7 @@ def test_domains__given_beat_declared_beat_read() -> None:
     assert [attribute.levels for attribute in domains.attributes][0] == ("x", "y", "z")
     assert domains.attributes[1].cuts == tuple(range(10, 80, 10))
     assert domains.read_from_data == ("c", "t")
-    assert "read from the records" in domains.warning
+    assert "Read from the table" in domains.warning
     assert not domains_of(table[["a", "t"]], "t", {"a": ["x", "y"], "t": ["u", "v"]}).warning
 
 

@@ -113,4 +113,4 @@ def test_terminal__asks_and_takes_the_answer(
     assert main([*command, "--json", "--from-data", "ill"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["questions"] == []
-    assert any("ill were read from the records" in warning for warning in answer["warnings"])
+    assert any("the possible values of ill." in warning for warning in answer["warnings"])

@@ -18,7 +18,7 @@ def test_rules_text__states_the_guarantee_beside_a_warning_about_domains() -> No
     table = pd.DataFrame({"a": ["x", "y"] * 50, "class": ["p", "q"] * 50})
     forest = grow_forest(code(table, domains_of(table, "class")), 1.0)
     text = rules_text(forest, rules_of(forest))
-    assert text.index("were read from the records") < text.index(MODES["strict"].guarantee)
+    assert text.index("Read from the table") < text.index(MODES["strict"].guarantee)
     assert "one record added or removed" in text
 
 

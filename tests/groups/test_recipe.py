@@ -6,7 +6,15 @@ import pytest
 from anonymizer.errors import ParameterError
 from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.prune import CRITERIA, prune
-from anonymizer.groups.recipe import Recipe, group, grow_by, recipe_of, with_criterion
+from anonymizer.groups.recipe import (
+    Recipe,
+    fitting_groupings,
+    group,
+    grow_by,
+    natural_grouping,
+    recipe_of,
+    with_criterion,
+)  # fmt: skip
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
@@ -94,3 +102,17 @@ def test_group__prunes_by_the_grouping() -> None:
     for grouping in ("least", "error-digression"):
         steps = group(tree, risk, encoded, grouping, Limits(k=3)).steps
         assert np.array_equal(steps, prune(tree, risk, grouping, 3).steps)
+
+
+def test_groupings__that_suit_a_schema() -> None:
+    """By whether the target has classes, numbers, or is missing."""
+    alone = Schema.of(TABLE, quasi_identifying=["age"], identifying=["name", "email"])
+    targets = {"diagnosis": SCHEMA, "cost": SCHEMA.with_target("cost"), "none": alone}
+    natural = {name: natural_grouping(schema) for name, schema in targets.items()}
+    assert natural == {"diagnosis": "error-risk", "cost": "error-digression", "none": "error-risk"}
+    unfit = {name: {*CRITERIA, *MONDRIAN} - set(fitting_groupings(schema)) for name, schema in targets.items()}
+    assert unfit == {
+        "diagnosis": {"regression-mondrian"},
+        "cost": {"error-risk", "infogain-mondrian"},
+        "none": {"error-digression", "infogain-mondrian", "regression-mondrian"},
+    }

@@ -72,7 +72,7 @@ def test_report__states_the_error_of_people_held_out_beside_the_baseline() -> No
     assert utility["error_of_people_held_out"] == pytest.approx(1 - among.outside)
     assert utility["error_of_the_majority"] == pytest.approx(1 - among.majority)
     assert utility["error_outside_majority"] == pytest.approx(1 - among.inside)
-    assert f"wrong for {share(1 - among.outside)} of people who were held out" in report.guess_sentence
+    assert f"their group is wrong for {share(1 - among.outside)}." in report.guess_sentence
 
 
 def test_recipient__is_told_of_members_and_not_of_minimality() -> None:
@@ -81,7 +81,7 @@ def test_recipient__is_told_of_members_and_not_of_minimality() -> None:
     texts = {audience: to_html(document_of(findings, Statement(), audience)) for audience in AUDIENCES}
     assert "minimality" in {outcome.name for outcome in attacks.outcomes}
     assert ("minimality" in texts["internal"], "minimality" in texts["external"]) == (True, False)
-    assert all("people who were held out" in text for text in texts.values())
+    assert all("people held out" in text for text in texts.values())
     overlaps = re.findall(r'data-figure="[^"]*overlap">([\d.]+)<', texts["external"])
     assert overlaps
     assert all(len(text) <= len("0.12") for text in overlaps)

@@ -45,11 +45,16 @@ def texts(app: AppTest) -> str:
     return "\n".join(element.value for kind in kinds for element in kind)
 
 
+def helps(app: AppTest) -> str:
+    """Everything that is said in the help of a text."""
+    return "\n".join(item.proto.help for item in (*app.markdown, *app.caption))
+
+
 def test_empty__says_what_to_do_and_what_happens_to_the_data() -> None:
     app = open_page()
     assert not app.exception
     assert "Release a table about people" in app.title[0].value
-    assert "written to disk" in texts(app)
+    assert "written to disk" in helps(app)
     assert {f"sample {name}" for name in SAMPLES} <= {button.key for button in app.button}
     assert not app.metric
 

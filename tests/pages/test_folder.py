@@ -15,7 +15,7 @@ from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.parted import read_pieces
 from anonymizer.schema import Role
 from tests.pages import test_data
-from tests.pages.test_data import SHELL
+from tests.pages.test_data import SHELL, helps
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.waiting import PATIENCE, wait_until
 from ui.controls import JOINER
@@ -81,7 +81,7 @@ def test_a_folder__is_opened_from_the_list(places: tuple[Path, Path]) -> None:
     assert ws.reading.name == "people"
     for words in ("3 files on this server, kept in pieces", "the files stay where they are", "A new folder on this"):
         assert words in texts(app)
-    assert "Only its release is written to disk" in texts(app)
+    assert "Only its release is written to disk" in helps(app)
 
 
 def test_a_folder__that_is_opened_is_waited_for_on_another_page(places: tuple[Path, Path]) -> None:
@@ -175,8 +175,8 @@ def test_the_release_page__says_what_is_written_and_where(places: tuple[Path, Pa
     app = wait(open_page(ws, "release"), ws)
     assert app.title[0].value == WRITE_FOLDER
     assert "download" not in app.title[0].value
-    assert "never written to disk" not in texts(app)
-    assert "Only its release is written to disk" in texts(app)
+    assert "never written to disk" not in helps(app)
+    assert "Only its release is written to disk" in helps(app)
     assert release.WHAT_IS_WRITTEN in texts(app)
     write_release(app, ws, "people 2026")
     folder = places[1] / "people 2026"
@@ -187,7 +187,7 @@ def test_the_release_page__says_what_is_written_and_where(places: tuple[Path, Pa
     whole = Workspace(reading=sample_reading("people", people(N, 3)), schema=ws.schema)
     app = open_page(whole, "release")
     assert app.title[0].value == ("Not ready to hand over" if whole.flow.gate.open else "Ready to hand over")
-    assert "never written to disk" in texts(app)
+    assert "never written to disk" in helps(app)
 
 
 def test_the_steps__are_marked_when_nothing_is_in_the_way(places: tuple[Path, Path]) -> None:

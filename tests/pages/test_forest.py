@@ -82,7 +82,7 @@ def test_values_from_the_records__only_after_a_warning_which_stays() -> None:
     grow(app)
     assert not app.exception
     assert "may be published" not in plain_text(app)
-    assert any("read from the records" in error.value for error in app.error)
+    assert any("Read from the table" in error.value for error in app.error)
 
 
 def test_suggested_order_of_levels__is_not_taken_for_a_public_domain() -> None:

@@ -1,5 +1,6 @@
 """The Roles page without a browser: empty, and with a table whose roles are changed."""
 
+import json
 import re
 from typing import Any
 
@@ -86,22 +87,22 @@ def test_risk_before__is_that_of_the_chosen_columns() -> None:
     assert not app.exception
     risk = linkage_risk(TABLE, ["age", "sex"])
     assert 0 < risk.unique < len(TABLE)
-    assert metric(app, "Unique records") == str(risk.unique)
+    assert metric(app, "Rows that fit one person only") == str(risk.unique)
     assert metric(app, "Groups of look-alikes") == str(risk.groups)
-    assert metric(app, "Prosecutor risk") == share(risk.highest)
+    above = risk.share_above(1 / session_of(app).settings.prosecutor_limit)
+    assert metric(app, "Rows above your limit") == f"{round(above * len(TABLE)):,}"
     assert metric(app, "Marketer risk") == share(risk.marketer)
-    assert f"{risk.unique} of {len(TABLE)} records" in texts(app)
+    assert "Counted on the 2 quasi-identifiers." in texts(app)
     singles = singling_out(TABLE, ["age", "sex"])
-    most = max(singles, key=lambda name: singles[name])
-    assert f"{most} singles out most people: {singles[most]}" in texts(app)
+    bars = json.loads(next(iter(app.get("plotly_chart"))).proto.spec)["data"][0]
+    assert dict(zip(bars["y"], bars["text"], strict=True)) == {name: str(n) for name, n in singles.items()}
 
 
 def test_edit__a_role_changes_the_schema_and_the_risk() -> None:
     app = edit(open_page(session()), 1, Role=ROLE_LABELS[Role.INSENSITIVE])
     assert not app.exception
     assert session_of(app).schema.quasi_identifying == ("sex",)
-    assert metric(app, "Unique records") == "0"
-    assert "Nobody is alone" in texts(app)
+    assert metric(app, "Rows that fit one person only") == "0"
 
 
 def test_edit__order_of_a_number_is_not_ticked_in_vain() -> None:
@@ -275,7 +276,7 @@ def test_limits__are_kept_and_judged() -> None:
     slider = next(item for item in app.select_slider if item.key == "prosecutor limit")
     slider.set_value(1).run()
     assert session_of(app).settings.prosecutor_limit == 1
-    assert any("Within your limit" in item.value for item in app.success)
+    assert metric(app, "Rows above your limit") == "0"
     app.switch_page("../pages/data.py").run()
     app.switch_page("../pages/roles.py").run()
     assert session_of(app).settings.prosecutor_limit == 1
@@ -370,7 +371,7 @@ def test_cards__one_act_gives_a_role_to_all_alike_columns() -> None:
     assert len(schema.insensitive) == 12
     assert "You changed 12 of 14 columns" in texts(app)
     unique = linkage_risk(session_of(app).table, list(schema.insensitive)).unique
-    assert f"With these alone {unique} of 60 rows" in texts(app)
+    assert any(f"With these alone {unique} of 60 rows" in item.proto.help for item in app.caption)
     press(app, "Make all sensitive")
     assert len(session_of(app).schema.sensitive) == 13
 

@@ -13,7 +13,7 @@ from anonymizer.partitions.folder import Archive
 from anonymizer.reading.files import read_table
 from anonymizer.reading.options import ReadOptions
 from tests.conftest import run_python
-from tests.pages.test_folder import PAGES, SENTENCE, N, assert_figures_of, open_page, texts, wait
+from tests.pages.test_folder import PAGES, SENTENCE, N, assert_figures_of, helps, open_page, texts, wait
 from tests.partitions.tables import people, schema_of
 from tests.partitions.test_upload import LARGE_READERS_OF_TEST, parquet, text
 from ui.navigation import DOWNLOAD
@@ -70,7 +70,7 @@ def test_pages__open_or_say_what_they_take(page: str) -> None:
     assert not app.exception
     assert not app.error
     assert (SENTENCE in texts(app)) == (page in ("evaluate", "forest", "disclosure"))
-    assert "never written to disk" in texts(app)
+    assert "never written to disk" in helps(app)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

@@ -11,10 +11,10 @@ from ui.tour import offer_tour
 from ui.workspace import Workspace
 
 STEPS = {
-    "Roles": "Say which columns others could know and which must stay secret.",
-    "Tree": "See the groups of people who look alike after release.",
-    "Ready": "Decide on each remaining risk. Every repair shows its price first.",
-    "Release": "Download a checked packet with a report to sign.",
+    "Roles": "Say who could know which columns.",
+    "Tree": "See who looks alike after release.",
+    "Ready": "Decide on each risk, with its price.",
+    "Release": "Download a checked packet and a report.",
 }
 """What comes after the table."""
 
@@ -22,10 +22,7 @@ STEPS = {
 def start(ws: Workspace) -> None:
     """Draw the ways to bring a table, before there is one, and what comes then."""
     st.title("Release a table about people, safely", anchor=False)
-    st.markdown(
-        "Copse makes people in the table look alike, just enough that nobody can be picked out, and keeps the table "
-        "useful."
-    )
+    st.markdown("Copse makes people in a table look alike, so nobody can be picked out, and the table stays useful.")
     if ws.failure is not None:
         problem(ws.failure)
     with st.container(key="start"):

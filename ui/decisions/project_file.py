@@ -224,9 +224,9 @@ def kept_decisions(ws: Workspace) -> None:
     """Draw where decisions are kept, and the button that saves them as a project file."""
     decisions = ws.decisions
     st.markdown(
-        f"Decisions are {WHAT}, with the names of the file and its columns; no record of the table, and of its values "
-        f"only domains that you declared. This browser keeps them for {DAYS} days and the last {MOST} tables opened, "
-        "encrypted with a key that does not leave it; *Remove table* drops those of its table."
+        f"Your decisions: {WHAT}. No row of the table is among them, and of its values only domains that you declared. "
+        f"This browser keeps them for {DAYS} days, of the last {MOST} tables, encrypted. The key stays here. *Remove "
+        "table* deletes those of its table."
     )
     if decisions.obstacle:
         st.warning(obstacle_text(decisions.obstacle), icon=":material/lock_open:")

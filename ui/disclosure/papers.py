@@ -53,9 +53,9 @@ def measures(ws: Workspace) -> None:
     state, encoded = ws.state(DisclosureState), ws.flow.encoded
     fewest, depth = state.fewest, state.depth
     st.markdown(
-        f"Two trees with a child for every value, at most {count(depth)} levels deep and with at least {count(fewest)} "
-        "records in a node that asks: one grown by Gini impurity, one by information gain. A small distance to the "
-        "truth tells much."
+        f"Two trees with a child for every value, at most {count(depth)} levels deep. A node that asks has at least "
+        f"{count(fewest)} rows. One is grown by Gini impurity, one by information gain. A small distance to the truth "
+        "tells much."
     )
     keys = ws.answers.get("disclosure keys", encoded, lambda: keys_of(encoded))
 

@@ -107,9 +107,9 @@ def drawing(ws: Workspace, tree: KeyedTree, exposure: Exposure) -> None:
     if groups:
         worst = groups[0]
         st.markdown(
-            f"The most exposed: of the {count(worst.records)} people with {plain(conditions[worst.node])}, the "
-            f"adversary is **{share(worst.posterior)}** sure that {target} is {plain(class_name(worst.guess))}; it is "
-            f"for {count(worst.right)} of them."
+            f"The most exposed: {plain(conditions[worst.node])}. Of these {count(worst.records)} people the adversary "
+            f"is **{share(worst.posterior)}** sure that {target} is {plain(class_name(worst.guess))}. It is so for "
+            f"{count(worst.right)} of them."
         )
     theme = "dark" if st.context.theme.type == "dark" else "light"
     source = exposure_dot(tree, exposure, document, theme=theme)
@@ -209,8 +209,8 @@ def whole_people(ws: Workspace, tree: KeyedTree, exposure: Exposure, key: Any) -
     """Draw the exact posterior of somebody who counts whole people, where that is feasible."""
     knowledge = exposure.knowledge
     st.markdown(
-        "Maximum entropy treats people as shares. Whoever counts whole people can be surer: of all ways to give values "
-        "to people, those that contradict the tree are ruled out. That can be counted where leaves are small."
+        "Maximum entropy treats people as shares. Somebody who counts whole people can be surer. Ways to give values "
+        "to people that contradict the tree are ruled out. That can be counted where leaves are small."
     )
     counts = answer_of_job(
         ws,

@@ -117,8 +117,8 @@ def public_domains(ws: Workspace, target: str, columns: list[str]) -> Domains | 
     place = st.expander("Public values of every column", icon=":material/public:")
     with place:
         st.markdown(
-            "A private forest has a branch for every value that *could* occur. Which values those are must be known "
-            "without a look at the records: from a codebook, a form or a law. Bring it as JSON: "
+            "A private forest has a branch for every value that *could* occur. These must be known without a "
+            "look at the rows: from a codebook, a form or a law. Bring it as JSON: "
             '`{"sex": ["F", "M"], "age": {"cuts": [20, 40, 60]}}`. The level `"*"` takes in everything else, `null` '
             "what is missing. Domains declared on the Roles page count as public too."
         )

@@ -75,7 +75,7 @@ def costs(ws: Workspace) -> None:
     rows = "".join(row(name, before.get(name, loss), loss) for name, loss in columns[:MOST_COLUMNS])
     st.html(f'{STYLE}<table class="copse-loss"><tbody>{rows}</tbody></table>')
     if len(columns) > MOST_COLUMNS:
-        st.caption(f"{len(columns) - MOST_COLUMNS:,} more columns lose less.")
+        st.caption(f"and {len(columns) - MOST_COLUMNS:,} more")
     if change:
         st.caption("Green: before the repairs. Amber: added by them.")
     target(ws)
@@ -96,5 +96,8 @@ def target(ws: Workspace) -> None:
         return
     codes = flow.encoded.target.codes
     always = float(np.bincount(codes).max() / len(codes))
-    st.markdown(f"{plain(flow.encoded.target.title)} guessed right: **{share(flow.held_out)}**")
-    st.caption(f"Of people held out. Always guessing the most frequent value: {share(always)}.")
+    st.markdown(
+        f"{plain(flow.encoded.target.title)} guessed right: **{share(flow.held_out)}**",
+        help="Of people who were held out while groups were made, by the most frequent value of their group.",
+    )
+    st.caption(f"The most frequent value: {share(always)}")

@@ -56,7 +56,7 @@ def headline(gate: Gate, where: str = WHERE, *, so_far: bool = False) -> None:
     if looks:
         what = "more" if gate.open else "thing" if looks == 1 else "things"
         text.append(f"{looks:,} {what} {'is' if looks == 1 else 'are'} worth a look.")
-    st.markdown(plain(" ".join([*text, *["Most dangerous first."] * (gate.risks + looks > 1)])))
+    st.markdown(plain(" ".join(text)))
 
 
 def cards(ws: Workspace, gate: Gate, page: str = "", prices: Prices | None = None) -> None:
@@ -83,7 +83,9 @@ def in_order(fine: list[Several]) -> None:
     """Draw what is in order, a line each in two columns."""
     for place, column in enumerate(st.columns(2, gap="large")):
         for one in fine[place::2]:
-            column.markdown(f":green[:material/check:] {plain(one.sentence)}", help=plain(one.detail) or None)
+            short = f"{one.sentence.partition(': ')[0].rstrip('.')}."
+            more = " ".join(filter(None, (one.sentence * (short != one.sentence), one.detail)))
+            column.markdown(f":green[:material/check:] {plain(short)}", help=plain(more) or None)
 
 
 def card(ws: Workspace, finding: Several, number: int, page: str, prices: Prices) -> None:
@@ -94,8 +96,10 @@ def card(ws: Workspace, finding: Several, number: int, page: str, prices: Prices
             with st.container(width=WIDTH, key=f"figure-{number}"):
                 st.markdown(plain(finding.figure))
             with st.container(key=f"words-{number}", width="stretch"):
-                st.markdown(f"**{plain(finding.sentence)}**")
-                st.caption(plain(finding.detail))
+                names = finding.detail if len(finding.findings) > 1 else ""
+                st.markdown(f"**{plain(finding.sentence)}**", help=plain(finding.detail * (not names)) or None)
+                if names:
+                    st.caption(plain(names))
                 if finding.reason:
                     st.caption(f":material/edit_note: Your reason: {plain(finding.reason)}")
             ways(ws, finding, number, page, prices)

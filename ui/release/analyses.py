@@ -56,14 +56,14 @@ def analyses(report: Report) -> None:
     if tables:
         left.markdown(f"**{plain(tables)}**")
         left.caption(
-            f"{plain(worst_table_sentence(report.two_way))} On average over all pairs of columns of which at least one "
-            "is generalized; numbers are in ten bins, the twelve most frequent levels alone, and cells are read evenly."
+            f"{plain(worst_table_sentence(report.two_way))} The mean is over pairs with a generalized column. Numbers "
+            "are in ten bins, and the twelve most frequent levels alone. Cells are read evenly."
         )
     if regression:
         right.markdown(f"**{plain(regression)}**")
         right.caption(
-            "The target on all quasi-identifying columns at once; of more than two classes, each of the most frequent "
-            "ones against the rest. A coefficient that the release cannot estimate is outside."
+            "The target on all quasi-identifiers at once. Of more than two classes, each of the most frequent stands "
+            "against the rest. A coefficient that the release cannot estimate is outside."
         )
 
 

@@ -23,11 +23,9 @@ def attacks(ws: Workspace, release: Release) -> None:
     singled_out(ws.flow.isolation)
     groups_offer(ws, release)
     st.markdown(
-        "Three attacks, one for each criterion of the European data protection authorities (WP216): describe somebody "
-        "so that only one person fits, find a person's row, and guess a sensitive value. Each is run on the original "
-        "and on the release, and every guess is counted. Three more attack the method: they suppose that boxes are "
-        "as small as they can be, know everybody but one person and make the release again, or make it again with the "
-        "sensitive values of each group dealt out in other ways."
+        "Three attacks, one for each criterion of the European data protection authorities (WP216). They single "
+        "somebody out, find a person's row, and guess a sensitive value. Each is run on the original and on the "
+        "release, and every guess is counted. Three more attack the method, by what it tells beyond the cells."
     )
     outcome = run(ws, release)
     if outcome is None:

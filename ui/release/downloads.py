@@ -96,8 +96,8 @@ def single_files(ws: Workspace, release: Release, report: Report, reason: str, l
             help="For whoever gets the release: what each column is and how its cells are read.",
         )
     st.caption(
-        "Files are made when you click, and are not kept here. The report names values at which a check is worst, and "
-        "has the key of the commitment to your file: keep it internal."
+        "Files are made when you click, and are not kept here. Keep the report internal: it names values, and has the "
+        "key of the commitment to your file."
     )
 
 

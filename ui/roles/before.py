@@ -1,4 +1,4 @@
-"""The risk before anything is done: how far quasi-identifiers single people out, and for whom that is too much."""
+"""The risk before release: how far quasi-identifiers single people out, and for whom that is too much."""
 
 import html
 
@@ -7,10 +7,13 @@ import streamlit as st
 
 from anonymizer.checking.linkage import ROUNDING, LinkageRisk
 from anonymizer.settings import SETTINGS
-from ui.controls import count, plain, plural, share, slider_ends
+from ui.controls import count, plain, share, slider_ends
 from ui.workspace import Workspace
 
 CHANCES = (1, 2, 3, 5, 10, 11, 20, 33, 50, 100, 200, 500, 1000)
+MOST_BARS = 6
+OTHERS = ("journalist", "marketer")
+"""Attackers who are looked at beside the one who knows that a person is in the table."""
 
 
 def risk_before(ws: Workspace) -> None:
@@ -18,85 +21,75 @@ def risk_before(ws: Workspace) -> None:
     with st.spinner("Looking for people who stand out …"):
         risk, _ = ws.flow.before, ws.singling()
     n_columns = len(ws.schema.quasi_identifying) if ws.schema else 0
-    st.header("Risk before anything is done", anchor=False)
-    st.markdown(unique_sentence(risk, n_columns))
-    with st.container(horizontal=True, gap="medium"):
-        st.metric("Unique records", count(risk.unique), help="Records that share their combination with nobody.")
-        st.metric("Groups of look-alikes", count(risk.groups), help="Different combinations of the chosen columns.")
-        st.metric("Smallest group", count(risk.smallest), help="Records in the smallest such group.")
-        st.metric("Mean group", f"{risk.mean:,.1f}", help="Records in a group, on average.")
-    for place, (name, (chance, words)) in zip(st.columns(3), risk.attackers().items(), strict=True):
-        with place, st.container(border=True, height="stretch"):
-            attacker(ws, risk, name, chance, words)
+    st.header("Risk before release", anchor=False)
+    st.caption(f"Counted on the {n_columns:,} quasi-identifier{'s' * (n_columns != 1)}.")
+    figures = st.container(gap="small")
+    limit(ws, "prosecutor", "Highest risk you accept: 1 in")
+    figures.metric(
+        "Rows that fit one person only", count(risk.unique), share(risk.unique / risk.records), delta_color="off",
+        delta_arrow="off", help="Somebody who knows these facts of a person finds the row.",
+    )  # fmt: skip
+    above = risk.share_above(1 / ws.settings.prosecutor_limit)
+    figures.metric(
+        "Rows above your limit", count(round(above * risk.records)), share(above), delta_color="off", delta_arrow="off",
+        help="Their person is found with a higher chance than you accept.",
+    )  # fmt: skip
     singling_chart(ws)
+    with st.expander("Other attackers", key="other attackers"):
+        attackers = risk.attackers()
+        for name in OTHERS:
+            attacker(ws, risk, name, *attackers[name])
+        with st.container(horizontal=True, gap="medium"):
+            st.metric("Groups of look-alikes", count(risk.groups), help="Different combinations of these columns.")
+            st.metric("Smallest group", count(risk.smallest), help="Persons in the smallest such group.")
+            st.metric("Mean group", f"{risk.mean:,.1f}", help="Persons in a group, on average.")
+
+
+def limit(ws: Workspace, name: str, words: str) -> None:
+    """Draw the limit on the risk of one kind of attacker."""
+    setting = f"{name}_limit"
+    accepts = ws.settings[setting]
+    options = sorted({*CHANCES, accepts})
+    answer = st.select_slider(plain(words), options, value=accepts, format_func=count, key=f"{name} limit")
+    slider_ends("any risk", "made public")
+    ws.set(**{setting: answer})
 
 
 def attacker(ws: Workspace, risk: LinkageRisk, name: str, chance: float, words: str) -> None:
     """Draw one kind of attacker: the risk, the limit the steward accepts, and whether it holds."""
-    setting = f"{name}_limit"
-    accepts = ws.settings[setting]
-    st.metric(f"{SETTINGS[setting].title} risk", share(chance))
-    limit = st.select_slider(
-        "Accept one chance in",
-        sorted({*CHANCES, accepts}),
-        value=accepts,
-        format_func=count,
-        key=f"{name} limit",
-    )
-    slider_ends("any risk", "made public")
-    ws.set(**{setting: limit})
-    accepted = 1 / limit
+    st.metric(f"{SETTINGS[f'{name}_limit'].title} risk", share(chance), help=plain(words))
+    limit(ws, name, "Accept one chance in")
+    accepted = 1 / ws.settings[f"{name}_limit"]
     if chance * (1 - ROUNDING) <= accepted:
         st.success("Within your limit.", icon=":material/check:")
     elif name == "marketer":
         st.warning(f"Above your limit of {share(accepted)}.", icon=":material/warning:")
     else:
-        records = share(risk.share_above(accepted))
-        st.warning(f"Above your limit for {records} of the records.", icon=":material/warning:")
-    st.caption(plain(words))
-
-
-def unique_sentence(risk: LinkageRisk, columns: int) -> str:
-    """Return what an attacker finds, in one sentence."""
-    of_columns = plural(columns, "quasi-identifying column")
-    if not risk.unique:
-        return (
-            f"Nobody is alone: every combination of the {of_columns} is shared by at least "
-            f"{plural(risk.smallest, 'record')}."
-        )
-    verb, part = ("is" if risk.unique == 1 else "are"), share(risk.unique / risk.records)
-    return (
-        f"**{count(risk.unique)} of {plural(risk.records, 'record')} ({part}) {verb} unique**"
-        f" on the {of_columns}: whoever knows these facts of a person finds that person's row."
-    )
+        part = share(risk.share_above(accepted))
+        st.warning(f"Above your limit for {part} of the rows.", icon=":material/warning:")
 
 
 def singling_chart(ws: Workspace) -> None:
     """Draw a bar for each column: how many unique records it alone makes unique."""
     singles = sorted(ws.singling().items(), key=lambda item: item[1])
-    name, most = singles[-1]
-    if not most:
-        st.markdown("**No single column makes anybody unique**: leaving one out would change nothing.")
+    if not singles[-1][1]:
+        st.markdown("**No single column makes anybody unique**")
         return
-    alone = "1 record is" if most == 1 else f"{count(most)} records are"
-    st.markdown(f"**{plain(name)} singles out most people: {alone} unique only because of it**")
-    largest = singles[-20:]
+    st.markdown("**What singles people out**", help="Rows that are unique only because of the column.")
+    largest = singles[-MOST_BARS:]
     bars = go.Bar(
         x=[number for _, number in largest],
-        y=[html.escape(column if len(column) <= 30 else column[:29] + "…") for column, _ in largest],
+        y=[html.escape(column if len(column) <= 18 else column[:17] + "…") for column, _ in largest],
         text=[count(number) for _, number in largest],
         orientation="h",
         marker_color="#3a9163",
-        hovertemplate="%{y}: %{x:,} records<extra></extra>",
+        hovertemplate="%{y}: %{x:,} rows<extra></extra>",
     )
     figure = go.Figure(bars)
     figure.update_layout(
-        height=60 + 26 * len(largest),
-        margin={"l": 0, "r": 20, "t": 4, "b": 0},
-        xaxis_title="records that would no longer be unique without the column",
-        xaxis={"rangemode": "tozero", "tickformat": ",d"},
+        height=14 + 26 * len(largest),
+        margin={"l": 0, "r": 20, "t": 0, "b": 0},
+        xaxis={"visible": False, "rangemode": "tozero"},
         yaxis={"type": "category", "automargin": True},
     )
     st.plotly_chart(figure, key="singling", config={"displayModeBar": False})
-    if len(singles) > len(largest):
-        st.caption(f"The {len(largest)} columns with the largest numbers are shown, of {len(singles)}.")

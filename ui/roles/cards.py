@@ -24,14 +24,12 @@ def circles(ws: Workspace) -> tuple[Circle, ...]:
 
 
 def cards(ws: Workspace) -> None:
-    """Draw all cards, two beside each other, and the bar that gives selected columns a role."""
+    """Draw all cards, and the bar that gives selected columns a role."""
     groups, schema = circles(ws), ws.schema or ws.suggest()
     selected: dict[str, list[str]] = {}
-    for first in range(0, len(groups), 2):
-        pairs = enumerate(zip(st.columns(2), groups[first : first + 2], strict=False), first)
-        for number, (place, circle) in pairs:
-            with place, st.container(border=True, height="stretch", gap="small", key=f"roles-card-{number}"):
-                selected[circle.key] = card(ws, schema, circle)
+    for number, circle in enumerate(groups):
+        with st.container(key=f"roles-card-{number}"):
+            selected[circle.key] = card(ws, schema, circle)
     bar(ws, schema, selected)
 
 
@@ -39,12 +37,14 @@ def card(ws: Workspace, schema: Schema, circle: Circle) -> list[str]:
     """Draw one group: its title, role, columns and a sentence; return the columns that are selected."""
     state = ws.state(RolesState)
     key = f"{circle.key} {ws.edition} {state.acts}"
-    with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
-        st.markdown(f"### {plain(circle.title)}", width="stretch")
+    about, columns = st.columns([2, 5], gap="medium")
+    with about:
+        st.markdown(f"### {plain(circle.title)}")
+        st.caption(plain(circle.text), help=unique_text(ws, schema, circle))
         role_choice(ws, schema, circle)
     is_open = circle.key in state.opened
     names = circle.names if is_open or len(circle.names) <= AT_ONCE + 1 else circle.names[:AT_ONCE]
-    selected = st.pills(
+    selected = columns.pills(
         f"Columns of: {plain(circle.title)}",
         names,
         selection_mode="multi",
@@ -53,8 +53,7 @@ def card(ws: Workspace, schema: Schema, circle: Circle) -> list[str]:
         label_visibility="collapsed",
         help="Select some to give only these another role.",
     )
-    st.caption(sentence(ws, schema, circle))
-    with st.container(horizontal=True, gap="medium"):
+    with columns, st.container(horizontal=True, gap="medium"):
         if len(circle.names) > AT_ONCE + 1:
             label = "Fewer" if is_open else f"… {len(circle.names) - AT_ONCE:,} more"
             st.button(label, type="tertiary", key=f"more {key}", on_click=toggle, args=(state, circle.key))
@@ -89,7 +88,6 @@ def role_choice(ws: Workspace, schema: Schema, circle: Circle) -> None:
         key=box,
         label_visibility="collapsed",
         filter_mode="contains",
-        width=190,
         on_change=lambda: give(ws, names, widget_state(box)),
     )
 
@@ -106,16 +104,18 @@ def bar(ws: Workspace, schema: Schema, selected: Mapping[str, Sequence[str]]) ->
     state = ws.state(RolesState)
     with st.bottom, st.container(horizontal=True, wrap=False, vertical_alignment="center", key="roles-bar"):
         if not names:
-            st.caption("Select columns to give them a role.")
+            st.caption("Select columns to set roles.")
             return
         first = ", ".join(map(plain, names[:3])) + (" …" if len(names) > 3 else "")
+        role = alike(schema[name].role for name in names)
         st.markdown(f"**{plural(len(names), 'column')}**: {first}", width="content")
-        role, key = alike(schema[name].role for name in names), f"bar {ws.edition} {state.acts} {'|'.join(names)}"
+        key = f"bar {ws.edition} {state.acts} {'|'.join(names)}"
         st.segmented_control(
             "Role of the selected columns", options_for(names), default=role, key=key, label_visibility="collapsed",
             format_func=lambda option: ROLE_LABELS[option], width="content",
             on_change=lambda: give(ws, names, widget_state(key)),
         )  # fmt: skip
+        st.caption(preview(ws, schema, names, role), width="content")
         st.button("Clear", type="tertiary", key="clear columns", on_click=clear, args=(state,))
 
 
@@ -136,14 +136,29 @@ def toggle(state: RolesState, circle: str) -> None:
     state.opened ^= {circle}
 
 
-def sentence(ws: Workspace, schema: Schema, circle: Circle) -> str:
-    """Return what is known of a group: who could know it, and how far its released columns single rows out."""
+def unique_text(ws: Workspace, schema: Schema, circle: Circle) -> str | None:
+    """Return how far the released columns of a group single rows out by themselves; ``None`` where few are released."""
     names = tuple(name for name in circle.names if schema[name].role in (Role.QUASI_IDENTIFYING, Role.INSENSITIVE))
     rows = ws.n_records
     if len(names) < 2 or not rows or len(names) * rows > MOST_CELLS:
-        return plain(circle.text)
+        return None
     unique = ws.unique_on(circle.key, names)
     if not unique:
-        return f"{plain(circle.text)} With these alone no row is unique."
+        return "With these alone no row is unique."
     part = f"{count(unique)} of {plural(rows, 'row')} ({share(unique / rows)})"
-    return f"{plain(circle.text)} With these alone {part} {'is' if unique == 1 else 'are'} unique."
+    return f"With these alone {part} {'is' if unique == 1 else 'are'} unique."
+
+
+def preview(ws: Workspace, schema: Schema, names: Sequence[str], role: Role | None) -> str:
+    """Return what the likeliest other role of some columns would do to the rows that fit one person only, in a
+    sentence; "" where that is not counted."""
+    present = schema.quasi_identifying
+    others = {Role.QUASI_IDENTIFYING: "sensitive", Role.SENSITIVE: "quasi-identifiers"}
+    if role not in others:
+        return ""
+    either = set(present) ^ set(names)
+    after = tuple(column.name for column in schema.columns if column.name in either)
+    if not after or len(after) * ws.n_records > MOST_CELLS:
+        return ""
+    unique, now = ws.unique_on("preview", after), ws.unique_on("now", present)
+    return f"If {others[role]}: {plural(unique, 'row')} fit one person, not {count(now)}."

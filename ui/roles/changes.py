@@ -43,9 +43,8 @@ def changes(ws: Workspace) -> None:
         st.header(f"You changed {n:,} of {plural(len(schema.columns), 'column')}", anchor=False, width="content")
         undo_redo(ws)
     if not lines:
-        st.caption("All roles are as suggested. What you change stands here, and your reasons go into the report.")
         return
-    st.caption("Your reasons go into the report. Without one it says that the steward set the role.")
+    st.caption("Your reasons go into the internal report.")
     for place, (change, names) in enumerate(list(lines.items())[:LINES]):
         line(ws, place, change, names)
     if len(lines) > LINES:

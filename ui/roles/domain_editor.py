@@ -34,9 +34,8 @@ def domain_editor(ws: Workspace) -> None:
         st.markdown(
             "A *public* domain is known without looking at the table (ages 0 to 120, the list of all regions). Loss is "
             "measured against it, and a released `*` means the whole of it. What is not declared is read from the "
-            "data. Intervals end on multiples of a public step, or with days to years, which can be declared, too; "
-            "so can public cuts: of numbers bands that the tree must keep to, a top and a bottom code (`≥ 80`), or "
-            "rounding; of numbers and levels a hierarchy."
+            "data. Intervals end on multiples of a public step, or with days to years. The step can be declared, too. "
+            "So can public cuts: bands, a top and a bottom code (`≥ 80`), rounding, or a hierarchy."
         )
         if not names:
             st.caption("No column is quasi-identifying or sensitive.")

@@ -47,10 +47,7 @@ def one_row(ws: Workspace) -> None:
         )
         fact = facts[schema.person]
         one, many = ("household", "households") if answer == HOUSEHOLD else ("person", "persons")
-        st.caption(
-            f"**{plural(fact.present, 'row')} of {plural(fact.distinct, one, many)}**: k, l and t count {many}. "
-            f"{plain(schema.person)} is left out of the release."
-        )
+        st.caption(f"**{plural(fact.present, 'row')} of {plural(fact.distinct, one, many)}**")
     elif likely := person_columns(schema, ws.facts()):
         fact = facts[likely[0]]
         st.warning(

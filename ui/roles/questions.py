@@ -43,7 +43,6 @@ def secrets(ws: Workspace) -> None:
             format_func=lambda name: plain(schema[name].variable.full_name(name)),
             on_change=lambda: name_secrets(ws, widget_state(key)),
         )
-    st.caption("What an attacker who knows the other columns must not find out about a person.")
 
 
 def name_secrets(ws: Workspace, names: list[str]) -> None:
@@ -77,4 +76,4 @@ def target_choice(ws: Workspace) -> None:
         help="The tree groups people so that this column can still be studied. All sensitive columns are protected.",
     )
     ws.set_schema(ws.schema.with_target(target), from_editor=True)
-    st.caption("The tree groups people so that this column stays predictable.")
+    st.caption("The tree keeps it predictable.")
