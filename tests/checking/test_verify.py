@@ -341,7 +341,7 @@ def test_columns_that_leave_as_they_are__are_looked_up_alone_and_with_the_box() 
     assert 0 < alone < beside < 60
     assert check.achieved == beside
     assert check.passed is None
-    assert f"{share(alone / 60)} of the rows by that alone, {share(beside / 60)} with the box" in check.sentence
+    assert f"finds {share(alone / 60)} of the rows, and {share(beside / 60)} beside the box" in check.sentence
     everything = schema.with_column("shoe", role="sensitive").with_column("hat", role="sensitive")
     assert verify(released, everything, k=2)["columns as they are"] == check
 
