@@ -17,9 +17,11 @@ from anonymizer.reporting.document import (
 )
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1d2b24; --paper: #ffffff; --line: #c9d4cd; --soft: #f1f5f2; --leaf: #2b7a50 }
+:root { color-scheme: light dark; --ink: #1d2b24; --paper: #ffffff; --line: #c9d4cd; --soft: #f1f5f2; --leaf: #2b7a50;
+  --beware: #a32c33 }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e4ece7; --paper: #16201b; --line: #3d4d44; --soft: #1f2c25; --leaf: #7cc79d }
+  :root { --ink: #e4ece7; --paper: #16201b; --line: #3d4d44; --soft: #1f2c25; --leaf: #7cc79d;
+    --beware: #e27a66 }
 }
 body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif;
   color: var(--ink); background: var(--paper); max-width: 60rem; margin: 2rem auto; padding: 0 1.2rem }
@@ -43,7 +45,7 @@ figcaption { font-size: .9rem; opacity: .85 }
 .finding { font-weight: 600; margin: 1rem 0 .2rem }
 .points { list-style: "▲ "; padding-left: 1.4rem }
 .points li { margin: .45rem 0 }
-.points li::marker { color: #a32c33; font-size: .7rem }
+.points li::marker { color: var(--beware); font-size: .7rem }
 .lines { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 2.5rem 1.5rem;
   margin-top: 3.5rem }
 .lines span { border-top: 1px solid var(--ink); padding-top: .3rem; font-size: .85rem }
