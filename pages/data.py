@@ -39,7 +39,7 @@ def details(ws: Workspace) -> None:
     reading = ws.reading
     if reading is None:
         return
-    problems_found(reading.problems)
+    problems_found(ws, reading.problems)
     preview, columns, how = st.tabs(["Preview", "Columns", "How it was read"], key=f"details {reading.sha256}")
     with preview:
         st.dataframe(without_midnight(reading.preview), hide_index=True, height=390, key=f"preview {ws.edition}")

@@ -86,7 +86,8 @@ class ReadOptions:
 class Problem:
     """Something found while reading: ``level`` is "info" (done, please check) or "warning" (look at this).
 
-    ``row`` is the record's position, from 0; the text says record numbers from 1.
+    ``row`` is the record's position, from 0; the text says record numbers from 1. ``keep``: a text that was taken as
+    missing, and may be a value.
     """
 
     level: str
@@ -94,6 +95,7 @@ class Problem:
     column: str | None = None
     row: int | None = None
     remedy: str = ""
+    keep: str = ""
 
 
 @dataclass(frozen=True)

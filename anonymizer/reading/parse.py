@@ -379,6 +379,7 @@ def _missing_problem(name: str, column: TextColumn, absent: NDArray[np.bool_], i
             text + f" In a text column {words[0]!r} may be a real value.",
             name,
             remedy=f"Keep {words[0]!r} as a value if it is a category of its own.",
+            keep=words[0],
         )
     return Problem("info", text, name)
 

@@ -148,6 +148,16 @@ def test_upload__a_text_NA_can_be_kept_as_a_category() -> None:
     assert session_of(app).table["age"].isna().sum() == 1
 
 
+def test_upload__a_text_that_was_missing_is_kept_by_a_button() -> None:
+    rows = "".join(f"{word},{number}\n" for number, word in enumerate(["None", "low", "high"] * 10))
+    app = drop(open_page(), f"alcohol,n\n{rows}".encode(), "people.csv")
+    assert session_of(app).table["alcohol"].isna().sum() == 10
+    app = app.button(key="keep None").click().run()
+    assert not app.exception
+    assert session_of(app).table["alcohol"].value_counts()["None"] == 10
+    assert "keep None" not in {button.key for button in app.button}
+
+
 def test_upload__a_bad_file_says_why_and_leaves_the_table_alone() -> None:
     app = drop(open_page(), FOUR, "four.csv")
     app = drop(app, b"PK\x03\x04" + bytes(range(256)) * 4, "broken.xlsx")

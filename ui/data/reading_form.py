@@ -126,14 +126,29 @@ def with_header(options: ReadOptions, used: ReadOptions) -> ReadOptions:
     return replace(options, header=header, skip=None if of_other_sheet else int(skip))
 
 
-def problems_found(problems: Sequence[Problem]) -> None:
+def problems_found(ws: Workspace, problems: Sequence[Problem]) -> None:
     """Draw the problems as two lists: those to look at, and what was done on the way."""
     warnings = [problem for problem in problems if problem.level != "info"]
     notes = [problem for problem in problems if problem.level == "info"]
     draw_notes(warnings, ":orange[:material/warning:] ")
+    keep_values(ws, sorted({problem.keep for problem in warnings if problem.keep}))
     if notes:
         with st.expander(f"{plural(len(notes), 'note')} on how the table was read", icon=":material/info:"):
             draw_notes(notes)
+
+
+def keep_values(ws: Workspace, marks: Sequence[str]) -> None:
+    """Draw a button for each text that was taken as missing and may be a value: the table is read again with it."""
+    if not marks or ws.reading is None or ws.source is None or ws.asks_password:
+        return
+    used = ws.reading.options
+    with st.container(horizontal=True, gap="small"):
+        for mark in marks:
+            options = replace(used, keep=(*used.keep, mark))
+            st.button(
+                f"Keep “{plain(mark)}” as a value", key=f"keep {mark}", on_click=ws.read_again, args=(options,),
+                icon=":material/label:",
+            )  # fmt: skip
 
 
 def draw_notes(problems: Sequence[Problem], mark: str = "") -> None:
