@@ -1,10 +1,12 @@
 """Decisions that outlive a table: what the browser is handed and what it hands back."""
 
+import io
 import json
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from anonymizer.schema import Role
@@ -102,6 +104,37 @@ def test_nothing_kept__is_said_too(reason: str, sentence: str) -> None:
     app.run()
     assert sentence in plain_text(app)
     assert "No decisions about it are kept" in plain_text(app)
+
+
+def test_next_years_file__takes_last_times_decisions_in_one_click() -> None:
+    before = people()
+    before.set(k=7)
+    kept, handed = backup_of(before, "last"), content(before)["text"]
+    table = pd.read_csv(io.BytesIO(PEOPLE), sep=";").assign(plan="basic").drop(columns="dose")
+    app = drop(open_page(), table.to_csv(index=False).encode(), "people next year.csv")
+    ws = session_of(app)
+    visit = ws.decisions.visit
+    hear(ws, report_of(ws, kept, reason=""))
+    app.run()
+    assert not app.exception
+    assert f"{len(table.columns) - 1} columns match, 1 new, 1 gone" in plain_text(app)
+    app.button(key="take last time").click().run()
+    assert content(ws)["order"]["what"] == "send"
+    receive(ws, json.dumps({"visit": "last", "text": handed}))
+    app.run()
+    assert not app.exception
+    assert ws.settings.k == 7
+    assert "What changed since last time" in [header.value for header in app.header]
+    assert "take last time" not in {button.key for button in app.button}
+    assert ws.decisions.visit == visit, "what was decided last time stays kept"
+
+
+def test_another_file__of_other_columns_gets_no_offer() -> None:
+    app = drop(open_page(), FOUR, "four.csv")
+    ws = session_of(app)
+    hear(ws, report_of(ws, backup_of(people(), "last"), reason=""))
+    app.run()
+    assert "take last time" not in {button.key for button in app.button}
 
 
 def test_the_same_file__one_click_brings_all_back() -> None:

@@ -102,7 +102,8 @@ def summary_of(ws: Workspace) -> dict[str, Any] | None:
     shape, decided = (reading.n_records, len(reading.names)), len(ws.history.entries)
     return asdict(
         Backup(
-            decisions.visit, decisions.saved, reading.name, reading.sha256, *shape, decided, len(ws.scenarios)
+            decisions.visit, decisions.saved, reading.name, reading.sha256, *shape, decided, len(ws.scenarios),
+            tuple(reading.names),
         )
     )  # fmt: skip
 

@@ -117,7 +117,7 @@ def take_over(ws: Workspace) -> None:
     if same:  # what was answered cannot be taken back, and a reason speaks of this table's values
         ws.spend(0.0, at_least=project.spent)
         ws.reasons = project.reasons
-    decisions.visit = awaited.visit or decisions.visit
+    decisions.visit = awaited.visit if same and awaited.visit else decisions.visit
     decisions.awaited, decisions.fits = None, same and not decisions.note
     if same:
         decisions.note = decisions.note or restored_text(project)

@@ -1,5 +1,6 @@
 """What a session knows of the decisions that are kept outside it: in the browser, and in a project that was opened."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from secrets import token_hex
@@ -9,6 +10,7 @@ from anonymizer.errors import AnonymizerError
 from anonymizer.gate.earlier import OtherPeople, Uncounted
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.labelled.description import Description
+from anonymizer.schema import MOST_COLUMNS
 from anonymizer.whatif.next_year import Change, Profile
 from anonymizer.whatif.project import Project
 
@@ -37,7 +39,7 @@ class Order(NamedTuple):
 @dataclass(frozen=True)
 class Backup:
     """Decisions that the browser keeps, in a few words. ``visit``: which; ``saved``: when; ``name``, ``sha256``,
-    ``records`` and ``columns``: of the table; ``decisions`` and ``scenarios``: how many."""
+    ``records`` and ``columns``: of the table; ``decisions`` and ``scenarios``: how many; ``names``: of the columns."""
 
     visit: str
     saved: str
@@ -47,6 +49,12 @@ class Backup:
     columns: int
     decisions: int
     scenarios: int
+    names: tuple[str, ...] = ()
+
+    def shared(self, columns: Sequence[str]) -> int:
+        """Return how many of a table's columns are the same as here; 0 where that is less than two thirds of these."""
+        same = len(set(self.names) & set(columns))
+        return same if 3 * same >= 2 * len(self.names) else 0
 
 
 @dataclass
@@ -139,6 +147,12 @@ class Decisions:
         """Return what the browser keeps of earlier visits of the table with this digest, the newest first."""
         return [one for one in self.backups if one.sha256 == sha256 and one.visit != self.visit]
 
+    def of_last_time(self, columns: Sequence[str]) -> Backup | None:
+        """Return the newest decisions that the browser keeps of a table with most of these columns; ``None`` for
+        none."""
+        others = (one for one in self.backups if one.visit != self.visit)
+        return next((one for one in others if one.shared(columns)), None)
+
     def hear(self, report: str) -> None:
         """Take over what the browser reports, unless it was to another session or is an old report once more. Raises
         :class:`ReadError` when it is not in order."""
@@ -156,11 +170,13 @@ class Decisions:
 
 def backup_from(value: JsonValue) -> Backup:
     """Return one entry of the browser's list; raises :class:`ReadError` with the place of what does not fit."""
+    names = value.field("names")
     counts = {name: value.field(name).whole() for name in ("records", "columns", "decisions", "scenarios")}
     return Backup(
         visit=value.field("visit").text(64, fewest=1, plain=True),
         saved=value.field("saved").time(),
         name=value.field("name").text(),
         sha256=value.field("sha256").sha256(),
+        names=() if names.absent else tuple(one.text() for one in names.items(MOST_COLUMNS)),
         **counts,
     )

@@ -61,13 +61,35 @@ def offer(ws: Workspace) -> None:
                 on_click=decisions.tell, args=("send", backup.visit),
                 help="Reading, roles, domains, settings and scenarios hold as then, instead of what was decided since.",
             )  # fmt: skip
-    if not backups and decisions.reason and decisions.backups and not decisions.note:
+    if backups or decisions.last is not None or decisions.note:
+        return
+    names = list(map(str, reading.names))
+    if (last := decisions.of_last_time(names)) is not None:
+        last_time(ws, last, names)
+    elif decisions.reason and decisions.backups:
         newest = decisions.backups[0]
         st.info(
             f"This is another file than the one before. Your decisions of {moment(newest.saved)} are for "
             f"{table_text(newest)}; they do not apply here and stay kept.",
             icon=":material/info:",
         )
+
+
+def last_time(ws: Workspace, backup: Backup, names: list[str]) -> None:
+    """Draw the way to take over the decisions on a table of the same kind, in one click."""
+    same = backup.shared(names)
+    matching = plural(same, "column matches", "columns match")
+    counts = f"{matching}, {len(names) - same:,} new, {backup.columns - same:,} gone"
+    with st.container(border=True, horizontal=True, wrap=False, vertical_alignment="center", key="last time offer"):
+        st.markdown(
+            f":material/event_repeat: **Take last time's decisions** on {table_text(backup)}, {moment(backup.saved)}: "
+            f"{counts}.",
+            width="stretch",
+        )
+        st.button(
+            "Take them", key="take last time", type="primary", on_click=ws.decisions.tell, args=("send", backup.visit),
+            help="Roles, domains, limits and method hold again, and what changed is listed.",
+        )  # fmt: skip
 
 
 def outcome(ws: Workspace) -> None:
