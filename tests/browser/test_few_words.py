@@ -84,6 +84,8 @@ class Walk:
 
     def look(self, name: str) -> None:
         settle(self.page)
+        expect(self.page.get_by_role("button", name="Cancel")).to_have_count(0)  # nothing is being worked out
+        settle(self.page)
         texts = [self.names.sub("", text) for text in self.page.evaluate(TEXTS)]
         self.words[name] = sum(len(words_of(text)) for text in texts)
         parts = [part for text in texts for part in re.split(r"(?<=[.!?])\s+", text)]
