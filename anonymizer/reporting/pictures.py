@@ -126,7 +126,7 @@ def loss_picture(report: Report) -> Picture:
     if others:
         mean = sum(losses[name] for name in others) / len(others)
         rows.append(_percents(f"{len(others):,} others", mean))
-    return bar_picture(rows, "Part of each column's range that a cell leaves open, on average (GCP).", (), HALF)
+    return bar_picture(rows, "Part of each column's range that a cell leaves open, on average.", (), HALF)
 
 
 def guess_picture(report: Report) -> Picture:
