@@ -24,6 +24,8 @@ from anonymizer.version import VERSION
 AUDIENCES = ("internal", "external")
 MOST_NAMED = 14
 """Columns of one role and reason that the second page names."""
+MOST_CELLS, LONGEST = 8, 40
+"""Cells of the row on the first page, and letters of a name or a cell there."""
 MOST_RISKS = 3
 """Of the risks that were released with a reason, those that the first page names."""
 
@@ -134,7 +136,7 @@ def _panels(findings: Findings, internal: bool) -> tuple[Panel, ...]:
     report = findings.report
     losses = report.utility.ncp_by_column
     most = max(losses, key=lambda name: losses[name], default="")
-    lost = f", most in {most}" if losses and losses[most] else ""
+    lost = f", most in {_short(most)}" if losses and losses[most] else ""
     panels = [
         Panel(_risk_title(report.after), risk_picture(report.before, report.after)),
         Panel(_size_title(report.after), size_picture(report.after)),
@@ -162,8 +164,18 @@ def _size_title(after: LinkageRisk) -> str:
 
 def _one_row(row: OneRow) -> Panel:
     others = "1 other row looks" if row.alike == 1 else f"{row.alike:,} other rows look"
-    cells = tuple((name, before, "as it was" if before == after else after) for name, before, after in row.cells)
-    return Panel(f"One row, before and after: {others} the same", Table(("", "Original", "Released"), cells))
+    cells = [
+        (_short(name), _short(before), "as it was" if before == after else _short(after))
+        for name, before, after in row.cells[:MOST_CELLS]
+    ]
+    if len(row.cells) > MOST_CELLS:
+        cells.append((f"{len(row.cells) - MOST_CELLS:,} others", "", ""))
+    return Panel(f"One row, before and after: {others} the same", Table(("", "Original", "Released"), tuple(cells)))
+
+
+def _short(text: str) -> str:
+    """Return a text as it fits into a picture of the first page."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _beware(report: Report, internal: bool) -> Points:

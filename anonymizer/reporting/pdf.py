@@ -130,15 +130,14 @@ def _block(block: Block, styles: dict[str, Any], width: float) -> list[Any]:
 
 
 def _grid(block: Grid, styles: dict[str, Any], width: float) -> Any:
-    """Return panels, two in a row."""
+    """Return panels, two in a row, none taller than a part of the page."""
+    from reportlab.platypus import KeepInFrame, TableStyle
     from reportlab.platypus import Table as Rows
-    from reportlab.platypus import TableStyle
 
     half = (width - GAP) / 2
-    cells = [
-        [_paragraph(panel.title, styles["finding"]), *_block(panel.body, styles, half - 2)] for panel in block.panels
-    ]
-    cells += [[]] * (len(cells) % 2)
+    panels = ([_paragraph(one.title, styles["finding"]), *_block(one.body, styles, half - 2)] for one in block.panels)
+    cells: list[Any] = [KeepInFrame(half, TALLEST, panel, mode="shrink") for panel in panels]
+    cells += [""] * (len(cells) % 2)
     rows = Rows([cells[at : at + 2] for at in range(0, len(cells), 2)], colWidths=[half + GAP / 2] * 2)
     rows.setStyle(TableStyle([("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (-1, -1), 0)]))
     return rows
@@ -146,12 +145,13 @@ def _grid(block: Grid, styles: dict[str, Any], width: float) -> Any:
 
 def _lines(block: Lines, styles: dict[str, Any], width: float) -> Any:
     """Return lines to be signed, beside each other, with room above them."""
+    from reportlab.platypus import KeepInFrame, TableStyle
     from reportlab.platypus import Table as Rows
-    from reportlab.platypus import TableStyle
 
-    texts = [cell for label in block.labels for cell in (_paragraph(label, styles["cell"]), "")][:-1]
     gaps = len(block.labels) - 1
     each = (width - GAP * gaps) / len(block.labels)
+    labels = [KeepInFrame(each, TALLEST, [_paragraph(label, styles["cell"])], mode="shrink") for label in block.labels]
+    texts = [cell for label in labels for cell in (label, "")][:-1]
     rows = Rows([texts], colWidths=[GAP if at % 2 else each for at in range(len(texts))], spaceBefore=TO_SIGN)
     ruled = [("LINEABOVE", (at, 0), (at, 0), 0.6, INK) for at in range(0, len(texts), 2)]
     rows.setStyle(TableStyle([*ruled, ("LEFTPADDING", (0, 0), (-1, -1), 0)]))

@@ -31,7 +31,7 @@ from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.releasing.grid import public_parts
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting import pdf as report_pdf
-from anonymizer.reporting.document import Code, Document, Figure, Section, Table
+from anonymizer.reporting.document import Code, Document, Figure, Grid, Lines, Panel, Points, Section, Table
 from anonymizer.reporting.dossier import AUDIENCES, IN_CELLS, PAPERS, SIGNED_BY, document_of
 from anonymizer.reporting.findings import Approval, Findings, Statement, findings_of, one_row_of, riskiest_of
 from anonymizer.reporting.html import to_html
@@ -446,7 +446,10 @@ def own_font(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_pdf__takes_any_text() -> None:
     wide = "x" * 5000
     long_table = Table(("a", "b"), tuple((NASTY, wide) for _ in range(3)))
-    document = Document(NASTY, wide, "internal", (*nasty().sections, Section("long", (long_table, wide, Code(wide)))))
+    grid = Grid((Panel(wide, long_table), Panel(NASTY, Table(("a",), tuple((NASTY,) for _ in range(200))))))
+    first = Section("", (grid, Points(((wide, wide),)), Lines((NASTY, wide))))
+    long_section = Section("long", (long_table, wide, Code(wide)))
+    document = Document(NASTY, wide, "internal", (first, *nasty().sections, long_section), wide)
     assert to_pdf(document).startswith(b"%PDF-")
     assert report_pdf.printable("ab\x00\n漢é") == f"ab{report_pdf.UNKNOWN} {report_pdf.UNKNOWN}é"
 
