@@ -81,6 +81,7 @@ def singling_chart(ws: Workspace) -> None:
         x=[number for _, number in largest],
         y=[html.escape(column if len(column) <= 18 else column[:17] + "…") for column, _ in largest],
         text=[count(number) for _, number in largest],
+        textangle=0,
         orientation="h",
         marker_color="#3a9163",
         hovertemplate="%{y}: %{x:,} rows<extra></extra>",
