@@ -109,18 +109,18 @@ def test_nothing_kept__is_said_too(reason: str, sentence: str) -> None:
 def test_next_years_file__takes_last_times_decisions_in_one_click() -> None:
     before = people()
     before.set(k=7)
-    kept, handed = backup_of(before, "last"), content(before)["text"]
+    backup, text = backup_of(before, "last"), content(before)["text"]
     table = pd.read_csv(io.BytesIO(PEOPLE), sep=";").assign(plan="basic").drop(columns="dose")
     app = drop(open_page(), table.to_csv(index=False).encode(), "people next year.csv")
     ws = session_of(app)
     visit = ws.decisions.visit
-    hear(ws, report_of(ws, kept, reason=""))
+    hear(ws, report_of(ws, backup, reason=""))
     app.run()
     assert not app.exception
     assert f"{len(table.columns) - 1} columns match, 1 new, 1 gone" in plain_text(app)
     app.button(key="take last time").click().run()
     assert content(ws)["order"]["what"] == "send"
-    receive(ws, json.dumps({"visit": "last", "text": handed}))
+    receive(ws, json.dumps({"visit": "last", "text": text}))
     app.run()
     assert not app.exception
     assert ws.settings.k == 7
