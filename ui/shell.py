@@ -82,6 +82,7 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 [data-testid="stHorizontalBlock"]:has(> * .st-key-roles-side) { flex-wrap: nowrap; }
 [data-testid="stColumn"]:has(> * .st-key-roles-groups) { min-width: 0; }
 .st-key-roles-side { gap: .6rem; }
+.st-key-roles-side [data-testid="stMetricLabel"] p { white-space: normal; }
 .st-key-roles-side [data-testid="stMetricValue"] { font-size: 1.7rem; line-height: 1.2; }
 [class*="st-key-roles-card-"] { border-top: 1px solid var(--st-border-color, #8884); padding-top: .6rem; gap: .3rem; }
 [class*="st-key-roles-card-"] [data-testid="stVerticalBlock"] { gap: .25rem; }
@@ -219,7 +220,9 @@ def frame(ws: Workspace, name: str) -> DeltaGenerator:
         start_at_top(f"{name} {ws.edition}")
         never = OF_FOLDERS if ws.in_pieces and ws.source is None else IN_MEMORY
         title = "Your table stays" if ws.reading is None else f"**{plain(ws.title)}** ·"
-        st.caption(f":material/lock: {title} in the memory of {plain(host_text())} only", width="stretch", help=never)
+        host = plain(host_text())
+        where = f"in a folder of {host}" if never is OF_FOLDERS else f"in the memory of {host} only"
+        st.caption(f":material/lock: {title} {where}", width="stretch", help=never)
         with st.container(width="content", key="words"):
             words(name)
         place = st.container(width="content", key="kept")

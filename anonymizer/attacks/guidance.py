@@ -78,12 +78,12 @@ def not_tried(why: str, repairs: tuple[Repair, ...] = ()) -> Finding:
 def finding_of(result: Minimality, repairs: tuple[Repair, ...]) -> Finding:
     """Return what some runs of the method say."""
     certain, sure = result.certain, result.certain.tries == result.people
-    some = "some sensitive values" if certain.right else "no sensitive value"
+    none = "The method makes no sensitive value certain" + ("." if sure else " where it was tried.")
     return Finding(
         MINIMALITY,
         Severity.LOOK if certain.right else Severity.FINE,
         f"{'≤ ' if result.walks and certain.right else ''}{certain.right:,.0f} of {certain.tries:,} rows",
-        f"The method makes {some} certain.",
+        "The method makes some sensitive values certain." if certain.right else none,
         result.sentence if sure else f"{result.sentence} {MORE}",
         repairs=repairs if certain.right else (),
     )

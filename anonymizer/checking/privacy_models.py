@@ -411,7 +411,7 @@ def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
                         reason = "records of a person may fit rows of others, which were not compared"
                     return (Check(name, None, None, None, "", f"The linking posterior was not computed: {reason}."),)
                 bound = persons.linking
-                why += ". Of a class a person owns no more than the own rows that may be there"
+                why += ". At most as many of them are a person's as that person has rows that may be there"
             chance = f"a link to a row is right with a chance of at most {bound:.3g}"
             sentence = f"For somebody who knows all quasi-identifiers, {chance}. {why}."
             if comparison.reason:

@@ -57,7 +57,7 @@ def annex_of(findings: Findings, internal: bool) -> list[Section]:
 
 
 def _checks(verification: Verification, columns: tuple[str, ...], internal: bool) -> Section:
-    """Return the checks: those of a sensitive column as a row of a table, with words only where something was found."""
+    """Return the checks: those of a sensitive column as a row of a table, with words only where one failed."""
     kinds: dict[str, dict[str, Check]] = {}
     others = []
     for check in verification.checks:

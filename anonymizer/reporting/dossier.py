@@ -6,8 +6,7 @@ nor a single value of the table. :mod:`anonymizer.reporting.html` and :mod:`anon
 
 from collections.abc import Mapping
 
-from anonymizer.checking.linkage import LinkageRisk
-from anonymizer.drawing.words import chance_text
+from anonymizer.checking.linkage import ROUNDING, LinkageRisk
 from anonymizer.errors import ParameterError
 from anonymizer.gate.finding import Severity, together
 from anonymizer.reporting.annex import annex_of, gate_section
@@ -110,7 +109,7 @@ def headline(report: Report) -> str:
     rows = plural(checked.rows, "row")
     if not checked.passed:
         return f"{rows}: a required check failed"
-    return f"{rows}, released {'' if checked.k_anonymous else 'and not '}{checked.k}-anonymous"
+    return f"{rows}, released{'' if checked.k_anonymous else ', not'} {checked.k}-anonymous"
 
 
 def _subtitle(report: Report, whom: str) -> str:
@@ -134,12 +133,13 @@ def _lead(findings: Findings, internal: bool) -> str:
 def _panels(findings: Findings, internal: bool) -> tuple[Panel, ...]:
     """Return the pictures of the first page, each below its finding."""
     report = findings.report
+    unit = "rows" if report.provenance.schema.person is None else "persons"
     losses = report.utility.ncp_by_column
     most = max(losses, key=lambda name: losses[name], default="")
     lost = f", most in {_short(most)}" if losses and losses[most] else ""
     panels = [
         Panel(_risk_title(report.after), risk_picture(report.before, report.after)),
-        Panel(_size_title(report.after), size_picture(report.after)),
+        Panel(_size_title(report.after, unit), size_picture(report.after, unit)),
         Panel(f"{share(report.utility.gcp)} of detail is lost{lost}", loss_picture(report)),
     ]
     if internal and findings.one_row is not None:
@@ -153,13 +153,15 @@ def _panels(findings: Findings, internal: bool) -> tuple[Panel, ...]:
 def _risk_title(after: LinkageRisk) -> str:
     if after.highest >= 1:
         return f"{plural(after.unique, 'row')} can be linked to a person for certain"
-    return f"No row is linked to its person with a chance above {chance_text(after.highest)}"
+    persons = round(1 / after.highest)
+    chance = f"1 in {persons:,}" if abs(persons * after.highest - 1) < ROUNDING else share(after.highest)
+    return f"Highest chance to link a row to its person: {chance}"
 
 
-def _size_title(after: LinkageRisk) -> str:
+def _size_title(after: LinkageRisk, unit: str) -> str:
     bands = size_bands(after)
     most = max(bands, key=lambda name: bands[name])
-    return f"{plural(after.groups, 'group')}; {share(bands[most])} of the rows are in groups of {most}"
+    return f"{plural(after.groups, 'group')}; {share(bands[most])} of the rows are in groups of {most} {unit}"
 
 
 def _one_row(row: OneRow) -> Panel:
@@ -199,7 +201,8 @@ def _beware(report: Report, internal: bool) -> Points:
         text = f"{share(report.two_way.mean)} of the rows are in a wrong cell on average, most for {first} by {second}."
         items.append(("Cross tables change.", text))
     if alone.records.share:
-        text = f"For {share(alone.records.share)} of the rows, an end or a value of their cells is theirs alone."
+        part = share(alone.records.share)
+        text = f"For {part} of the rows, an end or a level of their cells is theirs alone in the group."
         items.append(("Ends of ranges.", text))
     items += [
         ("Other knowledge.", "The risks assume that somebody knows nothing but the quasi-identifiers."),
@@ -274,7 +277,7 @@ def _verifying(report: Report, statement: Statement) -> Section:
     run = report.provenance
     digests = [(f"The table as {format}, SHA-256", value) for format, value in run.output.items()]
     rows = (*digests, ("Roles, SHA-256", schema_digest(run.schema)))
-    text = "Drop the packet on Verify in Copse, or run copse verify PACKET.zip. It computes every check again."
+    text = "Drop the packet on Verify, or run copse verify PACKET.zip. All checks that the files allow run again."
     return Section("How to verify, and what it is for", (text, Table(("", ""), rows), _purpose(statement)))
 
 

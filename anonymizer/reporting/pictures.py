@@ -12,7 +12,6 @@ from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.drawing.charts import ORIGINAL, RELEASED, moved_sentence
 from anonymizer.drawing.draw import dot, span_text
 from anonymizer.drawing.svg import DrawError, svg
-from anonymizer.drawing.words import chance_text
 from anonymizer.errors import Progress, no_progress, part_of
 from anonymizer.reporting.document import Picture
 from anonymizer.reporting.findings import one_row_of, riskiest_of
@@ -93,7 +92,7 @@ def risk_picture(before: LinkageRisk, after: LinkageRisk) -> Picture:
     rows = [_percents("certain", before.unique / before.records, after.unique / after.records)]
     for policy in POLICIES:
         shares = (risk.share_above(policy.risk) for risk in (before, after))
-        rows.append(_percents(f"above {chance_text(policy.risk)}", *shares))
+        rows.append(_percents(f"above {share(policy.risk)}", *shares))
     text = "Share of rows, by the chance to link them to their person."
     return bar_picture(rows, text, ("original", "release"), HALF)
 
@@ -110,10 +109,10 @@ def size_bands(after: LinkageRisk) -> dict[str, float]:
     return bands
 
 
-def size_picture(after: LinkageRisk) -> Picture:
-    """Return bars of the rows in groups of each size, as the released file shows them."""
+def size_picture(after: LinkageRisk, unit: str) -> Picture:
+    """Return bars of the rows in groups of each size, counted in ``unit``, as the released file shows them."""
     rows = [_percents(name, part) for name, part in size_bands(after).items()]
-    text = f"Share of rows, by the size of their group. The smallest has {after.smallest:,}."
+    text = f"Share of rows, by the size of their group. The smallest has {after.smallest:,} {unit}."
     return bar_picture(rows, text, (), HALF)
 
 

@@ -92,12 +92,17 @@ class Project:
 
     def may_precede(self, columns: Sequence[str]) -> bool:
         """Return whether a table may be the next one of the same kind: it has two thirds of the columns, or more."""
-        names = {column.name for column in self.schema.columns}
-        return 3 * len(names & set(columns)) >= 2 * len(names)
+        return are_alike([column.name for column in self.schema.columns], columns)
 
     def fits(self, columns: Sequence[str]) -> bool:
         """Return whether a table has exactly the columns of the project."""
         return set(columns) == {column.name for column in self.schema.columns}
+
+
+def are_alike(names: Sequence[str], columns: Sequence[str]) -> bool:
+    """Return whether a table of these columns may be the next one of a table of these names: it has two thirds of
+    them."""
+    return 3 * len(set(names) & set(columns)) >= 2 * len(names)
 
 
 def outward(project: Project) -> Project:

@@ -390,6 +390,20 @@ def test_cards__chosen_columns_alone_get_the_role() -> None:
     assert len(next(group for group in app.button_group if "drug" in group.label).options) == 12
 
 
+def test_bar__says_what_the_other_role_would_do_to_the_first_figure() -> None:
+    """By persons, as the panel counts: the sentence is what stands there once the role is given."""
+    app = open_visits()
+    now = metric(app, "Rows that fit one person only")
+    pills = next(group for group in app.button_group if "age" in " ".join(group.options))
+    app = pills.set_value(["age", "sex"]).run()
+    sentence = next(item.value for item in app.caption if item.value.startswith("If sensitive"))
+    bar = next(group for group in app.button_group if group.label == "Role of the selected columns")
+    app = bar.set_value(Role.SENSITIVE).run()
+    then = metric(app, "Rows that fit one person only")
+    assert sentence == f"If sensitive: rows that fit one person only, {then}, not {now}."
+    assert then != now
+
+
 def test_changes__a_reason_is_kept_and_goes_with_the_role() -> None:
     app = card_role(open_page(session(wide(), None)), "drug").set_value(Role.INSENSITIVE).run()
     box = next(box for box in app.text_input if box.label.startswith("Your reason"))

@@ -270,9 +270,9 @@ def test_first_page__says_what_is_counted_in_the_downloaded_file(audience: str) 
     assert document.lead == f"{again.describe()} {lost}"
     grid, beware, lines = (document.sections[place].blocks[0] for place in range(3))
     titles = [panel.title for panel in grid.panels]
-    assert titles[0] == f"No row is linked to its person with a chance above 1 in {sizes.min()}"
+    assert titles[0] == f"Highest chance to link a row to its person: 1 in {sizes.min()}"
     band = sizes[sizes < 2 * sizes.min()]
-    words = f"{share(len(band) / len(sizes))} of the rows are in groups of {sizes.min()} to {2 * sizes.min() - 1}"
+    words = f"{share(len(band) / len(sizes))} of the rows are in groups of {sizes.min()} to {2 * sizes.min() - 1} rows"
     assert titles[1] == f"{figures['groups']} groups; {words}"
     most = max(names, key=lambda name: float(figures[f"ncp.{name}"].rstrip("%")))
     assert titles[2] == f"{figures['gcp.after']} of detail is lost, most in {most}"

@@ -358,7 +358,7 @@ def test_pictures__say_the_figures_of_the_report() -> None:
     for part in (before.unique / before.records, after.share_above(0.1), *sorted(losses)[-FEW_COLUMNS:]):
         assert f">{share(part)}<" in page
     assert f"{after.groups:,} groups; " in page
-    assert f"The smallest has {after.smallest:,}." in page
+    assert f"The smallest has {after.smallest:,} rows." in page
     assert page.count("<figure>") == page.count('role="img" aria-label="') == 3
 
 

@@ -57,11 +57,16 @@ def reading_form(ws: Workspace) -> None:
         again = st.form_submit_button("Read again", icon=":material/refresh:")
     if again:
         keep = tuple(mark for mark in marks if mark not in missing)
-        ws.edition += 1
-        bar = ReadingBar(ws, reading.name, reading.size)
-        options = replace(options, missing=tuple(missing), keep=keep)
-        ws.read_again(options, password=password, progress=bar.progress, cancelled=bar.cancelled)
-        st.rerun()
+        read_again(ws, replace(options, missing=tuple(missing), keep=keep), password)
+
+
+def read_again(ws: Workspace, options: ReadOptions, password: str = "") -> None:
+    """Read the table that is here in another way, with a bar, and draw the page anew."""
+    assert ws.reading is not None
+    ws.edition += 1
+    bar = ReadingBar(ws, ws.reading.name, ws.reading.size)
+    ws.read_again(options, password=password, progress=bar.progress, cancelled=bar.cancelled)
+    st.rerun()
 
 
 def questions_form(ws: Workspace) -> None:
@@ -144,11 +149,8 @@ def keep_values(ws: Workspace, marks: Sequence[str]) -> None:
     used = ws.reading.options
     with st.container(horizontal=True, gap="small"):
         for mark in marks:
-            options = replace(used, keep=(*used.keep, mark))
-            st.button(
-                f"Keep “{plain(mark)}” as a value", key=f"keep {mark}", on_click=ws.read_again, args=(options,),
-                icon=":material/label:",
-            )  # fmt: skip
+            if st.button(f"Keep “{plain(mark)}” as a value", key=f"keep {mark}", icon=":material/label:"):
+                read_again(ws, replace(used, keep=(*used.keep, mark)))
 
 
 def draw_notes(problems: Sequence[Problem], mark: str = "") -> None:

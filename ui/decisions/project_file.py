@@ -224,7 +224,8 @@ def kept_decisions(ws: Workspace) -> None:
     """Draw where decisions are kept, and the button that saves them as a project file."""
     decisions = ws.decisions
     st.markdown(
-        f"Your decisions: {WHAT}. No row of the table is among them, and of its values only domains that you declared. "
+        f"Your decisions: {WHAT}. The names of the file and its columns are kept with them. No row is, and "
+        "of values only domains that you declared. "
         f"This browser keeps them for {DAYS} days, of the last {MOST} tables, encrypted. The key stays here. *Remove "
         "table* deletes those of its table."
     )

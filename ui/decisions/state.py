@@ -12,7 +12,7 @@ from anonymizer.json_value import JsonValue, parse
 from anonymizer.labelled.description import Description
 from anonymizer.schema import MOST_COLUMNS
 from anonymizer.whatif.next_year import Change, Profile
-from anonymizer.whatif.project import Project
+from anonymizer.whatif.project import Project, are_alike
 
 MOST = 10
 """Visits of tables whose decisions a browser keeps."""
@@ -50,11 +50,6 @@ class Backup:
     decisions: int
     scenarios: int
     names: tuple[str, ...] = ()
-
-    def shared(self, columns: Sequence[str]) -> int:
-        """Return how many of a table's columns are the same as here; 0 where that is less than two thirds of these."""
-        same = len(set(self.names) & set(columns))
-        return same if 3 * same >= 2 * len(self.names) else 0
 
 
 @dataclass
@@ -151,7 +146,7 @@ class Decisions:
         """Return the newest decisions that the browser keeps of a table with most of these columns; ``None`` for
         none."""
         others = (one for one in self.backups if one.visit != self.visit)
-        return next((one for one in others if one.shared(columns)), None)
+        return next((one for one in others if one.names and are_alike(one.names, columns)), None)
 
     def hear(self, report: str) -> None:
         """Take over what the browser reports, unless it was to another session or is an old report once more. Raises

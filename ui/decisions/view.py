@@ -77,7 +77,7 @@ def offer(ws: Workspace) -> None:
 
 def last_time(ws: Workspace, backup: Backup, names: list[str]) -> None:
     """Draw the way to take over the decisions on a table of the same kind, in one click."""
-    same = backup.shared(names)
+    same = len(set(backup.names) & set(names))
     matching = plural(same, "column matches", "columns match")
     counts = f"{matching}, {len(names) - same:,} new, {backup.columns - same:,} gone"
     with st.container(border=True, horizontal=True, wrap=False, vertical_alignment="center", key="last time offer"):

@@ -73,7 +73,7 @@ def singling_chart(ws: Workspace) -> None:
     """Draw a bar for each column: how many unique records it alone makes unique."""
     singles = sorted(ws.singling().items(), key=lambda item: item[1])
     if not singles[-1][1]:
-        st.markdown("**No single column makes anybody unique**")
+        st.markdown("**No single column makes a row unique**")
         return
     st.markdown("**What singles people out**", help="Rows that are unique only because of the column.")
     largest = singles[-MOST_BARS:]

@@ -152,13 +152,13 @@ def unique_text(ws: Workspace, schema: Schema, circle: Circle) -> str | None:
 def preview(ws: Workspace, schema: Schema, names: Sequence[str], role: Role | None) -> str:
     """Return what the likeliest other role of some columns would do to the rows that fit one person only, in a
     sentence; "" where that is not counted."""
-    present = schema.quasi_identifying
-    others = {Role.QUASI_IDENTIFYING: "sensitive", Role.SENSITIVE: "quasi-identifiers"}
-    if role not in others:
+    other = {Role.QUASI_IDENTIFYING: Role.SENSITIVE, Role.SENSITIVE: Role.QUASI_IDENTIFYING}.get(role) if role else None
+    if other is None or ws.table is None:
         return ""
-    either = set(present) ^ set(names)
-    after = tuple(column.name for column in schema.columns if column.name in either)
-    if not after or len(after) * ws.n_records > MOST_CELLS:
+    changed = schema.with_roles(dict.fromkeys(names, other))
+    n = len(changed.quasi_identifying)
+    if not n or n * ws.n_records > MOST_CELLS:
         return ""
-    unique, now = ws.unique_on("preview", after), ws.unique_on("now", present)
-    return f"If {others[role]}: {plural(unique, 'row')} fit one person, not {count(now)}."
+    unique = ws.answers.get("preview", (ws.edition, changed), lambda: ws.flow.but(schema=changed).before.unique)
+    figures = f"{count(unique)}, not {count(ws.flow.before.unique)}"
+    return f"If {ROLE_NAMES[other].lower()}: rows that fit one person only, {figures}."
