@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import string
 import time
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ CLAIMS: dict[str, Any] = {
 }
 PATHS = ("/", "/roles", "/media/0.csv", "/static/js/index.js", "/_stcore/host-config", "/_stcore/metrics",
          "/_stcore/agent/openapi.json", "/component/x", "/operator", "/favicon.png")  # fmt: skip
+LETTERS = f"{string.ascii_uppercase}{string.ascii_lowercase}{string.digits}-_"
+"""The sixty-four characters of Base64 in a cookie, each worth six bits."""
 
 
 def shake_hands(address: str, cookies: str) -> int:
@@ -247,7 +250,8 @@ def test_cookie_that_this_server_did_not_sign__lets_nobody_in(guarded: Guarded) 
     match = re.search(r"_streamlit_user=([^;]+)", cookies)
     assert match
     assert shake_hands(guarded.address, cookies) == 101
-    broken = match[1][:-1] + ("A" if match[1][-1] != "A" else "B")
+    rest, signature = match[1].rsplit(".", 1)
+    broken = f"{rest}.{'B' if signature[0] == 'A' else 'A'}{signature[1:]}"
     for value in (broken, json.dumps(CLAIMS), "", match[1][:40]):
         assert shake_hands(guarded.address, cookies.replace(match[1], value)) == 403
 
@@ -261,6 +265,10 @@ def test_sign_out__leaves_a_copy_of_the_cookie_worth_nothing(guarded: Guarded) -
     assert guarded.provider.signed_out[-1]["client_id"] == CLIENT
     assert shake_hands(guarded.address, copy) == 403
     assert httpx.get(guarded.address, headers={"Cookie": copy}, timeout=PATIENCE).status_code == 401
+    match = re.search(r"_streamlit_user=([^;]+)", copy)
+    assert match
+    again = match[1][:-1] + LETTERS[LETTERS.index(match[1][-1]) | 1]  # twenty bytes leave two bits without a meaning
+    assert shake_hands(guarded.address, copy.replace(match[1], again)) == 403
 
 
 def test_sign_out__is_nothing_that_another_site_can_ask_for(guarded: Guarded) -> None:
