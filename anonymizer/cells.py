@@ -6,6 +6,7 @@
 ``{a, b}``                      one of these levels, in domain order
 ``{[29, 61], missing}``         in the interval, or missing
 ``{a, missing}``                this level, or missing
+``[70-90)``                     one of the bands ``[70-80)`` and ``[80-90)``: a run of them, in their own notation
 ``Nontechnical``                one of a group's levels, where a public hierarchy has that word for them
 ``*``                           withheld: anything in the column's domain
 (empty cell)                    missing
@@ -22,11 +23,12 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NoReturn
 
 import numpy as np
 
+from anonymizer.bands import BARE, Bands
 from anonymizer.errors import CellError
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.schema import Column, Kind
@@ -42,7 +44,8 @@ _DATE = re.compile(r"-?[0-9]{4,}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0
 _STRUCTURE = frozenset(',{}+:[]"')
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four are full-width forms
 _COUNT = re.compile(r"[0-9]+")
-_IN_SET = re.compile(r"[^,}]*")
+_BAND = re.compile(BARE)
+_IN_SET = re.compile(rf"(?:{BARE})(?=, |\}}$)|[^,}}]*")
 _IN_CONCATENATION = re.compile(r"[^+:]*")
 
 
@@ -54,8 +57,8 @@ class Cell:
     infinite where it is open; ``ends``: the same two as they are written, "" where it is open. ``levels``: the possible
     levels. ``missing``: the value may be missing. ``withheld``: anything in the domain. ``joined``: a concatenation;
     ``counts``: how many records have each of its levels (that of "missing" last), empty when not weighted.
-    ``estimate``: the number is a mean or median of several, so it is no bound for anybody's value. ``word``: what a
-    public hierarchy calls the levels together.
+    ``estimate``: the number is a mean or median of several, so it is no bound for anybody's value. ``words``: what the
+    levels are called where they are not named one by one: the word of a public hierarchy, or the runs of bands.
 
     Use the constructors; they refuse what cannot be written.
     """
@@ -69,7 +72,7 @@ class Cell:
     joined: bool = False
     counts: tuple[int, ...] = ()
     estimate: bool = False
-    word: str = ""
+    words: tuple[str, ...] = ()
 
     WITHHELD: ClassVar["Cell"]
     MISSING: ClassVar["Cell"]
@@ -165,7 +168,8 @@ class Cell:
             inner = inner if low and high else f"{UP_SIGN}{low}" if low else f"{DOWN_SIGN}{high}"
             inner = ESTIMATE_SIGN + inner if self.estimate else inner
             return f"{{{inner}, {MISSING_WORD}}}" if self.missing else inner
-        members = [member_text(level) for level in ((self.word,) if self.word else self.levels)]
+        write = member_text if self.joined else level_text
+        members = [write(level) for level in self.words or self.levels]
         if self.missing:
             if not members and not self.counts:
                 return None
@@ -221,8 +225,14 @@ def is_date(text: str) -> bool:
     return _DATE.fullmatch(text) is not None
 
 
+def level_text(level: str) -> str:
+    """Return a level as it is written in a cell, alone or in a set: bare, or a JSON string where bare text would be
+    misread. A band, such as ``[70-80)`` or ``80+``, would not."""
+    return level if _BAND.fullmatch(level) else member_text(level)
+
+
 def member_text(level: str) -> str:
-    """Return a level as it is written in a cell: bare, or a JSON string where bare text would be misread."""
+    """Return a level as it is written in a concatenation: bare, or a JSON string where bare text would be misread."""
     return _quote(level) if _must_quote(level) or not _STRUCTURE.isdisjoint(level) else level
 
 
@@ -271,6 +281,8 @@ def parse_cell(text: str | None, kind: Kind) -> Cell:
         return Cell.MISSING
     if text == WITHHELD_SIGN:
         return Cell.WITHHELD
+    if kind is Kind.CATEGORICAL and _BAND.fullmatch(text):
+        return Cell.of_levels((text,))
     if text[0] == "[":
         return _interval(text, text, missing=False)
     if text[0] == "{":
@@ -283,14 +295,30 @@ def parse_cell(text: str | None, kind: Kind) -> Cell:
 
 
 def parse_column_cell(text: str | None, column: Column) -> Cell:
-    """Return the cell that a text says in a column: :func:`parse_cell`, and words of its public hierarchy are all of
-    their levels. Raises :class:`CellError` for anything that is not a cell."""
+    """Return the cell that a text says in a column: :func:`parse_cell`, and words of its public hierarchy and runs of
+    its bands are all of their levels. Raises :class:`CellError` for anything that is not a cell."""
     cell = parse_cell(text, column.kind)
+    if column.bands is not None:
+        return in_bands(cell, column.bands)
     hierarchy = column.cuts.hierarchy
     if hierarchy is None or len(cell.levels) != 1 or cell.joined or cell.counts:
         return cell
     node = hierarchy.words.get(cell.levels[0])
     return cell if node is None else hierarchy_cell(hierarchy, *node, cell.missing)
+
+
+def in_bands(cell: Cell, bands: Bands) -> Cell:
+    """Return the same cell, in which runs of bands are written as such; texts of runs are all of their bands."""
+    if cell.joined or cell.counts or not cell.levels:
+        return cell
+    levels: list[str] = []
+    for level in cell.levels:
+        first, last = bands.words.get(level, (0, -1))
+        levels += bands.values[first : last + 1] or (level,)
+    if len(set(levels)) != len(levels) or not set(levels) <= set(bands.values):
+        return cell
+    words = bands.in_runs(levels)
+    return replace(cell, levels=tuple(levels), words=() if words == tuple(levels) else words)
 
 
 def hierarchy_cell(hierarchy: Hierarchy, first: int, last: int, missing: bool = False) -> Cell:
@@ -300,7 +328,7 @@ def hierarchy_cell(hierarchy: Hierarchy, first: int, last: int, missing: bool = 
     word = hierarchy.word_of.get((first, last), "")
     if len(levels) > 1 and not word:
         return Cell.WITHHELD
-    return Cell(levels=levels, missing=missing, word=word)
+    return Cell(levels=levels, missing=missing, words=(word,) if word else ())
 
 
 def _number(part: str, missing: bool) -> Cell:
@@ -324,7 +352,7 @@ def _set(text: str, kind: Kind) -> Cell:
     tail = f", {MISSING_WORD}}}"
     if text.endswith(tail):
         inner = text[1 : -len(tail)]
-        if inner.startswith("["):
+        if inner.startswith("[") and not (kind is Kind.CATEGORICAL and _BAND.match(inner)):
             return _interval(inner, text, missing=True)
         if kind is not Kind.CATEGORICAL:
             return _number(inner, missing=True)

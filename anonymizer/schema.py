@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from anonymizer.bands import Bands, bands_of
 from anonymizer.cuts import Cuts, grid_step
 from anonymizer.errors import SchemaError, check_headers
 from anonymizer.hierarchy import Hierarchy
@@ -215,6 +216,13 @@ class Column:
     def by_order(self) -> bool:
         """True when splits cut the values in their order (numbers, dates, ordered levels, a hierarchy)."""
         return self.kind is not Kind.CATEGORICAL or self.ordered or bool(self.cuts.hierarchy and not self.treat)
+
+    @property
+    def bands(self) -> Bands | None:
+        """The bands that the levels are, where they are ordered ones; a public hierarchy has its own words."""
+        if self.kind is not Kind.CATEGORICAL or not self.ordered or self.domain is None or self.cuts.hierarchy:
+            return None
+        return bands_of(cast(tuple[str, ...], self.domain))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; empty parts are left out."""

@@ -1,7 +1,8 @@
 """Programs of tests that begin as copies of one that has loaded the package, which is what takes most of their time.
 
-A process of tests starts one such program (``python -m tests.copies``), of one thread, when it first needs it. What is
-tested about the start itself, such as options of the interpreter, starts a real one.
+A process of tests starts such a program (``python -m tests.copies``), of one thread, when it first needs it: one that
+has loaded the compiled loops and the framework as well, and for children that read files, whose memory is limited, one
+that has not. What is tested about the start itself, such as options of the interpreter, starts a real one.
 """
 
 import io
@@ -13,11 +14,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,7 +33,7 @@ READER = ("-P", "-m", "anonymizer.reading.child")
 class Program:
     """A copy that runs, with what :class:`subprocess.Popen` has of it."""
 
-    def __init__(self, pid: int, end: int, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+    def __init__(self, pid: int, end: int, stdin: IO[bytes] | None = None, stdout: IO[bytes] | None = None) -> None:
         self.pid, self.stdin, self.stdout = pid, stdin, stdout
         self._end = os.fdopen(end, "rb", buffering=0)
         self.returncode: int | None = None
@@ -38,9 +41,12 @@ class Program:
     def poll(self) -> int | None:
         return self._look(False)
 
-    def wait(self) -> int:
-        status = self._look(True)
-        assert status is not None
+    def wait(self, seconds: float = inf) -> int:
+        until = time.monotonic() + seconds
+        while (status := self._look(seconds == inf)) is None:
+            if time.monotonic() > until:
+                raise subprocess.TimeoutExpired("a copy", seconds)
+            time.sleep(0.05)
         return status
 
     def _look(self, wait: bool) -> int | None:
@@ -64,12 +70,12 @@ class Program:
 
 
 @cache
-def server() -> socket.socket:
-    """The line to the program that copies itself; it ends with this process."""
+def server(loads: str) -> socket.socket:
+    """The line to the program that copies itself; it ends with this process. ``loads``: "all" or "little"."""
     from anonymizer.reading.child import ENVIRONMENT
 
     ours, theirs = socket.socketpair()
-    command = [sys.executable, "-m", "tests.copies", str(theirs.fileno())]
+    command = [sys.executable, "-m", "tests.copies", str(theirs.fileno()), loads]
     alike = os.environ | ENVIRONMENT  # some of it counts when a program begins
     subprocess.Popen(command, cwd=ROOT, env=alike, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
     theirs.close()
@@ -77,13 +83,17 @@ def server() -> socket.socket:
 
 
 def start(
-    words: Sequence[str], folder: str | os.PathLike[str], environment: dict[str, str], *outputs: int
+    words: Sequence[str],
+    folder: str | os.PathLike[str],
+    environment: dict[str, str],
+    *outputs: int,
+    loads: str = "all",
 ) -> tuple[int, int]:
     """Start ``python WORDS`` as a copy: the number of its process, and where to read how it ended. ``outputs``: its
     input, output and error output."""
     end, ended = os.pipe()
     request = {"words": list(words), "folder": str(folder), "environment": environment}
-    socket.send_fds(server(), [json.dumps(request).encode()], [*outputs, ended])
+    socket.send_fds(server(loads), [json.dumps(request).encode()], [*outputs, ended])
     os.close(ended)
     return int(os.read(end, 16)), end
 
@@ -96,7 +106,8 @@ def start_reader() -> Program:
     question, ask = os.pipe()
     answered, answer = os.pipe()
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    started = start(READER, os.getcwd(), passed | ENVIRONMENT | {"PYTHONPATH": str(ROOT)}, question, answer, nowhere)
+    environment = passed | ENVIRONMENT | {"PYTHONPATH": str(ROOT)}
+    started = start(READER, os.getcwd(), environment, question, answer, nowhere, loads="little")
     for descriptor in (question, answer, nowhere):
         os.close(descriptor)
     return Program(*started, os.fdopen(ask, "wb"), os.fdopen(answered, "rb"))
@@ -133,11 +144,21 @@ def run(words: Sequence[str], folder: str | os.PathLike[str]) -> subprocess.Comp
     return subprocess.CompletedProcess(list(words), status, *texts)
 
 
+def begin_server(command: Sequence[str], folder: Path, environment: dict[str, str], output: int) -> Program:
+    """Start a server, ``PYTHON WORDS``, as a copy. ``output``: where what it says goes."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    try:
+        return Program(*start(command[1:], folder, environment, nothing, output, output))
+    finally:
+        os.close(nothing)
+
+
 # What runs in the program that copies itself.
 
 
-def load() -> None:
-    """Load what programs take: all modules of the package but those of other machines."""
+def load(loads: str) -> None:
+    """Load what programs take: all modules of the package but those of other machines; and "all", the compiled loops
+    and the framework of the dashboard."""
     from numba.core.registry import cpu_target
 
     import anonymizer.cli.main
@@ -147,11 +168,22 @@ def load() -> None:
 
     cpu_target.typing_context.refresh()
     cpu_target.target_context.refresh()
+    if loads == "all":
+        import streamlit.web.cli  # noqa: F401
+
+        from anonymizer.cli.warm import is_compiled, load_loops
+        from anonymizer.growing.threads import workers
+
+        if is_compiled():
+            load_loops()
+            workers().shutdown()  # a copy has no threads
+            workers.cache_clear()
 
 
-def serve(line: socket.socket) -> None:
+def serve(line: socket.socket, loads: str) -> None:
     """Make copies for as long as somebody asks."""
-    load()
+    load(loads)
+    assert threading.active_count() == 1, "what has threads cannot be copied"
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         request, descriptors, _, _ = socket.recv_fds(line, LONGEST, 4)
@@ -195,6 +227,7 @@ def be(request: dict[str, Any], *outputs: int) -> None:
         os.environ.clear()
         os.environ.update(request["environment"])
         time.tzset()
+        tempfile.tempdir = None
         os.chdir(request["folder"])
         perform(request["words"])
         status = 0
@@ -215,6 +248,7 @@ def perform(words: list[str]) -> None:
     """Do what ``python WORDS`` does."""
     words = [word for word in words if word != "-P"]
     sys.argv = words[1:]
+    os.execve = become  # type: ignore[assignment]
     if words[0] == "-m":
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
     else:
@@ -222,5 +256,14 @@ def perform(words: list[str]) -> None:
         runpy.run_path(words[0], run_name="__main__")
 
 
+def become(program: str, words: list[str], environment: dict[str, str]) -> None:
+    """Do what the system's own does, with this interpreter, and end."""
+    assert program == sys.executable
+    os.environ.clear()
+    os.environ.update(environment)
+    perform(words[1:])
+    raise SystemExit
+
+
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])

@@ -5,6 +5,7 @@ original by what occurs there. A cell has one spelling: another one could mark a
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -146,6 +147,7 @@ class _Judge:
         self.original = original
         self.cells: dict[str, Cell] = {}
         self.readable = True
+        self.in_full: set[bool] = set()
         domain = column.domain or ()
         self.place = {str(level): at for at, level in enumerate(domain)} if column.kind is Kind.CATEGORICAL else {}
         self.ends = None
@@ -163,11 +165,19 @@ class _Judge:
             self.readable = False
             return error.problem.rpartition(": ")[2].rstrip(".") or "it is no cell"
         self.cells[text] = cell
-        if cell.text() != text:
+        if not self._spelled(cell, text):
             return "a cell has one spelling, and this is another"
         if cell.withheld or cell == Cell.MISSING:
             return ""
         return self._of_levels(cell) if self.column.kind is Kind.CATEGORICAL else self._of_numbers(cell)
+
+    def _spelled(self, cell: Cell, text: str) -> bool:
+        """Return whether a cell is spelled as it should be. Runs of bands that nobody declared as ordered can be
+        written level by level, if all those of the column are."""
+        in_full = bool(cell.words) and self.column.bands is not None and replace(cell, words=()).text() == text
+        if cell.words:
+            self.in_full.add(in_full)
+        return len(self.in_full) < 2 and (cell.text() == text or (in_full and self.column.suggested))
 
     def _of_levels(self, cell: Cell) -> str:
         if cell.ends is not None:
@@ -175,13 +185,13 @@ class _Judge:
         if self.place:
             if unknown := [level for level in cell.levels if level not in self.place]:
                 return f"{_excerpt(unknown[0])} is outside the declared domain"
-            if self.column.cuts.hierarchy is not None and len(cell.levels) > 1 and not cell.word:
+            if self.column.cuts.hierarchy is not None and len(cell.levels) > 1 and not cell.words:
                 return "it does not keep to the public hierarchy"
             places = [self.place[level] for level in cell.levels]
-        else:
-            orders = (sorted(cell.levels), sorted(cell.levels, key=level_order(list(cell.levels))))
-            places = [] if list(cell.levels) in map(list, orders) else [1, 0]
-        return "the levels are not in their order" if places != sorted(places) else ""
+            if places == sorted(places) or self.column.declared:
+                return "" if places == sorted(places) else "the levels are not in their order"
+        orders = (sorted(cell.levels), sorted(cell.levels, key=level_order(list(cell.levels))))
+        return "" if list(cell.levels) in map(list, orders) else "the levels are not in their order"
 
     def _of_numbers(self, cell: Cell) -> str:
         of_dates = self.column.kind is Kind.DATE

@@ -46,7 +46,7 @@ def _problem(cell: Cell, column: Column, levels: set[str], settings: Mapping[str
     numbers, writing = settings.get("numbers"), settings.get("writing")
     if cell.estimate and numbers is not None and numbers not in ESTIMATES:
         return f"is a mean or median, and numbers are written as {numbers}"
-    several = len(cell.levels) + cell.missing > 1 and not cell.word
+    several = len(cell.levels) + cell.missing > 1 and column.cuts.hierarchy is None
     way = ("weighted",) if cell.counts else ("concatenate",) if cell.joined else SETS if several else ()
     if way and writing is not None and column.kind is Kind.CATEGORICAL and writing not in way:
         return f"is not how levels are written as {writing}"

@@ -181,7 +181,7 @@ def run_files(options: argparse.Namespace, progress: Progress) -> int:
     reading = read_options(options)
     table = open_table(options.input, options=reading)
     rows = first_rows(table, FIRST, reading)
-    schema = schema_of(rows, options)
+    schema = schema_of(rows, options, whole=False)
     if not options.schema:
         require_roles(rows, schema, options.keep)
     reasons = dict(text.partition("=")[::2] for text in options.reason)

@@ -31,7 +31,7 @@ from anonymizer.population.sample import Population
 from anonymizer.reading.child import read_codebook_in_child, read_in_child
 from anonymizer.reading.files import USED, Reader, Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING, Allowance, memory_of_computer, operator_allowance
-from anonymizer.reading.profile import suggest, with_variable
+from anonymizer.reading.profile import suggest, with_natural_orders, with_variable
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
 from anonymizer.reporting.claim import Claim
 from anonymizer.reporting.report import schema_from
@@ -358,9 +358,13 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
 
 
 def schema_of(
-    table: pd.DataFrame, options: argparse.Namespace, variables: Mapping[str, Variable] | None = None
+    table: pd.DataFrame,
+    options: argparse.Namespace,
+    variables: Mapping[str, Variable] | None = None,
+    whole: bool = True,
 ) -> Schema:
-    """Return the schema that the options describe. ``variables``: what the file says of its columns."""
+    """Return the schema that the options describe. ``variables``: what the file says of its columns; ``whole``: the
+    table is all that is to be released, so that its levels can be put in their natural order."""
     if options.schema and getattr(options, "codebook", None):
         raise ParameterError("A schema says it all.", remedy="Leave the --codebook out, or the --schema.")
     if options.schema:
@@ -385,7 +389,8 @@ def schema_of(
             "No column is quasi-identifying.",
             remedy="Name some: --quasi-identifying age,sex (or give a --schema or a --codebook).",
         )
-    return with_values(with_cuts(schema, options), options)
+    schema = with_values(with_cuts(schema, options), options)
+    return with_natural_orders(schema, table) if whole else schema
 
 
 def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) -> Schema:

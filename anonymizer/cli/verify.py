@@ -2,11 +2,13 @@
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from anonymizer.cells import parse_cell
 from anonymizer.checking.labels import labels_text
 from anonymizer.checking.rare_forms import rare_forms
 from anonymizer.checking.released_file import (
@@ -43,12 +45,13 @@ from anonymizer.cli.typed import ONCE_OPTIONS, READING, with_typed
 from anonymizer.databases.address import Address
 from anonymizer.databases.read import read_rows
 from anonymizer.databases.write import rows_bytes
-from anonymizer.errors import ParameterError, SchemaError
+from anonymizer.errors import CellError, ParameterError, SchemaError
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.folder import is_archive
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.parquet import parquet_bytes
 from anonymizer.reading.patterns import meanings_of
+from anonymizer.reading.profile import with_natural_orders
 from anonymizer.releasing.files import write_file
 from anonymizer.releasing.release import ENDINGS
 from anonymizer.reporting.against import other_than_said
@@ -208,7 +211,7 @@ def released_schema(
             raise SchemaError(
                 f"There is no column {name!r} in the original.", column=name, remedy="Name one of its own."
             )
-    roles = schema_of(released, argparse.Namespace(**{**vars(options), **dict.fromkeys(ONCE_OPTIONS)}))
+    roles = schema_of(released, argparse.Namespace(**{**vars(options), **dict.fromkeys(ONCE_OPTIONS)}), whole=False)
     named = {*options.quasi_identifying, *options.sensitive, *options.kinds, *options.keep}
     columns = []
     for column in roles.columns:
@@ -229,4 +232,16 @@ def released_schema(
         columns.append(Column(column.name, role, kind, variable=Variable(dates=form)))
     columns = [column for column in columns if column.name not in once]
     columns += [Column(name, role, Kind.CATEGORICAL) for name, role in once.items()]
-    return Schema(tuple(columns), roles.target)
+    schema = Schema(tuple(columns), roles.target)
+    return with_natural_orders(schema, levels_of_cells(released, schema) if original is None else original)
+
+
+def levels_of_cells(released: pd.DataFrame, schema: Schema) -> dict[str, "pd.Series[Any]"]:
+    """Return the levels that the cells of each categorical quasi-identifier name; none where a cell cannot be read."""
+    levels = {}
+    for name in schema.quasi_identifying:
+        if schema[name].kind is Kind.CATEGORICAL:
+            with suppress(CellError):
+                cells = [parse_cell(str(text), Kind.CATEGORICAL) for text in released[name].dropna().unique()]
+                levels[name] = pd.Series([level for cell in cells for level in cell.levels], dtype="str")
+    return levels

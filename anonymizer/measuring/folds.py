@@ -27,7 +27,7 @@ from anonymizer.measuring.two_way import two_way
 from anonymizer.measuring.utility import mape, relative_squared_distance
 from anonymizer.releasing.boxes import Boxes, interval_cells, level_cells
 from anonymizer.releasing.generalize import divide
-from anonymizer.releasing.grid import grids_of, groups_of_levels
+from anonymizer.releasing.grid import grids_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.settings import SETTINGS, setting_names
 
@@ -164,8 +164,7 @@ class Fold:
                     grids.get(name),
                 )
             else:
-                groups = groups_of_levels(encoding, flow.schema[name])
-                cells, of_box = level_cells(codes, encoding, boxes, flow.settings.writing, groups)
+                cells, of_box = level_cells(flow.schema[name], codes, encoding, boxes, flow.settings.writing)
             columns.append(BoxedColumn(encoding, cells, of_box))
         return BoxedTable(boxes.of_record, tuple(columns))
 

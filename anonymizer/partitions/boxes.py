@@ -12,7 +12,7 @@ from anonymizer.checking.linkage import LookAlikes, classes_of
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.values import ROWS, CodedColumn, in_order
 from anonymizer.releasing.boxes import Boxes, interval_cells, kept_column, level_cells
-from anonymizer.releasing.grid import Grid, Ladder, PersonEnds, grids_at, groups_of_levels, ladder_of
+from anonymizer.releasing.grid import Grid, Ladder, PersonEnds, grids_at, ladder_of
 from anonymizer.releasing.release import Release, ReleasedColumn, ranks_of
 from anonymizer.releasing.row_order import sorted_rows
 from anonymizer.releasing.tiers import Parts
@@ -173,7 +173,7 @@ def boxed_column(
         values, grid = pd.Series(coded.values.array.take(value)), grids.get(encoding.name)
         cells, index, domain = interval_cells(values, column, codes, encoding, boxes, numbers, grid)
     else:
-        cells, index = level_cells(codes, encoding, boxes, writing, groups_of_levels(encoding, column))
+        cells, index = level_cells(column, codes, encoding, boxes, writing)
         domain = tuple(value_text(level) for level in encoding.labels)
     index = index.astype(np.min_scalar_type(-len(cells) - 1))
     about = (encoding.name, column.role, column.kind, domain, encoding.missing)

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from anonymizer.cells import parse_cell
+from anonymizer.cells import parse_column_cell
 from anonymizer.checking.candidates import OriginalColumn, allowed_codes, original_column, value_keys
 from anonymizer.checking.consistency import Consistency
 from anonymizer.checking.linkage import classes_of, sizes_of
@@ -359,7 +359,7 @@ class _BoxedValues:
     """Distinct values of a quasi-identifier, and what each cell that came says of them."""
 
     def __init__(self, values: "pd.Series[Any]", column: Column) -> None:
-        self.kind = column.kind
+        self.column = column
         self.codes, self.about = original_column(values, column)
         self.allowed: dict[str | None, tuple[int, int, tuple[int, ...]]] = {}
 
@@ -369,7 +369,7 @@ class _BoxedValues:
         new = [text for text in texts if text not in self.allowed]
         try:
             self.allowed.update(
-                zip(new, _allowed([parse_cell(text, self.kind) for text in new], self.about), strict=True)
+                zip(new, _allowed([parse_column_cell(text, self.column) for text in new], self.about), strict=True)
             )
         except CellError:
             return False

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from anonymizer.bands import in_order
 from anonymizer.schema import Role
 
 ENOUGH = 0.9
@@ -291,7 +292,7 @@ def natural_order(levels: Sequence[str]) -> tuple[str, ...] | None:
         rank = {form: (float(position), 0.0) for position, step in enumerate(ladder) for form in step.split("=")}
         if (order := _sorted_by([rank.get(word) for word in plain], levels)) is not None:
             return order
-    return _sorted_by([_band(level) for level in levels], levels)
+    return in_order(levels)
 
 
 def _sorted_by(places: Sequence[tuple[float, float] | None], levels: Sequence[str]) -> tuple[str, ...] | None:
@@ -300,31 +301,3 @@ def _sorted_by(places: Sequence[tuple[float, float] | None], levels: Sequence[st
     if len(set(ranks)) != len(levels):
         return None
     return tuple(level for _, level in sorted(zip(ranks, levels, strict=True)))
-
-
-BELOW = _words("<= ≤ < under below less lessthan upto unter bis moins menos meno minder jusqua hasta fino")
-ABOVE = _words(">= ≥ > over above more morethan greaterthan greater uber mehr ab plus mas piu mais meer")
-OPENING = _words("between from age ages aged von zwischen entre de da van leeftijd")
-BETWEEN = _words("- to bis a au al ate tot und and")
-
-
-def _band(level: str) -> tuple[float, float] | None:
-    """Return the ends of a band such as ``18-25``, ``[0-10)``, ``<=30``, ``>65``, ``80+`` or ``25 to 34 years old``."""
-    text = unicodedata.normalize("NFKD", level.lower().replace("–", "-").replace(",", ""))
-    text = "".join(letter for letter in text if letter.isascii() or letter in "≤≥")
-    parts = re.findall(r"[0-9]+(?:\.[0-9]+)?|[a-z]+|<=|>=|[-<>≤≥+]", text)
-    numbers = [(place, float(part)) for place, part in enumerate(parts) if part[0].isdigit()]
-    between = set(parts[numbers[0][0] + 1 : numbers[-1][0]]) if len(numbers) == 2 else set()
-    if len(numbers) == 2 and between <= BETWEEN | {"years", "year"} and between & BETWEEN:
-        if not set(parts[: numbers[0][0]]) <= OPENING:
-            return None
-        return (numbers[0][1], numbers[1][1]) if numbers[0][1] < numbers[1][1] else None
-    if len(numbers) != 1:
-        return None
-    place, number = numbers[0]
-    before, after = set(parts[:place]), set(parts[place + 1 :])
-    if before & BELOW:
-        return (float("-inf"), number)
-    if before & ABOVE or after & {"+", "plus", "more", "mehr", "mas", "over"}:
-        return (number, float("inf"))
-    return None

@@ -33,9 +33,13 @@ from anonymizer.reading.patterns import (
     speaks_of_persons,
 )
 from anonymizer.schema import LEFT_OUT, ONCE, POINTING, REASONS, Column, Kind, Role, Schema
+from anonymizer.values import value_text
 
 FEW = 20
 """Up to so many different whole numbers can be codes."""
+
+MOST_ORDERED = 60
+"""Levels of a column at most that are put in a natural order."""
 
 SCALE = 9
 """Whole numbers without a gap, up to so many, are codes or a scale; more of them are counts or measures."""
@@ -184,11 +188,29 @@ def with_suggested_reasons(schema: Schema, suggested: Schema) -> Schema:
     return Schema(columns, schema.target)
 
 
+def with_natural_orders(schema: Schema, table: "pd.DataFrame | Mapping[str, pd.Series[Any]]") -> Schema:
+    """Return the schema in which categorical columns without a domain have their levels in their natural order, where
+    it is beyond doubt. ``table``: the whole of it, for a level that it lacks will not be in the domain."""
+    return Schema(tuple(_in_order(column, table) for column in schema.columns), schema.target)
+
+
+def _in_order(column: Column, table: "pd.DataFrame | Mapping[str, pd.Series[Any]]") -> Column:
+    if column.kind is not Kind.CATEGORICAL or column.domain or column.ordered or column.treat:
+        return column
+    if column.role not in (Role.QUASI_IDENTIFYING, Role.SENSITIVE) or column.name not in table:
+        return column
+    values = table[column.name]
+    if not 3 <= values.nunique() <= MOST_ORDERED:
+        return column
+    order = natural_order(sorted({value_text(value) for value in values.dropna().unique()}))
+    return column if order is None else replace(column, domain=order, ordered=True, suggested=True)
+
+
 def _suggestion(fact: ColumnFacts, values: "pd.Series[Any]") -> Column:
     meanings = meanings_of(fact.name)
     kind = _kind(fact, values, meanings)
     order, ordered = None, False
-    if kind is Kind.CATEGORICAL and 3 <= fact.distinct <= 60:
+    if kind is Kind.CATEGORICAL and 3 <= fact.distinct <= MOST_ORDERED:
         if fact.kind is Kind.CATEGORICAL:
             order = natural_order(sorted(fact.looked_at))
             ordered = order is not None

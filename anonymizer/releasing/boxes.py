@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell, hierarchy_cell, number_of
+from anonymizer.cells import Cell, hierarchy_cell, in_bands, number_of
 from anonymizer.errors import EncodeError
 from anonymizer.growing.encode import Encoding
 from anonymizer.hierarchy import Hierarchy
-from anonymizer.releasing.grid import Grid
+from anonymizer.releasing.grid import Grid, groups_of_levels
 from anonymizer.releasing.release import ReleasedColumn
 from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Column, Kind
@@ -218,19 +218,18 @@ def _domain_text(end: Any, kind: Kind) -> str:
 
 
 def level_cells(
+    column: Column,
     codes: NDArray[Any],
     encoding: Encoding,
     boxes: Boxes,
     writing: str,
-    group: NDArray[np.int64] | None = None,
     memory: Memory | None = None,
 ) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
     """Return the distinct cells of a categorical column, and the cell of every box.
 
     A public hierarchy has its own words, however levels are written. ``writing``: "sets" (all codes of the domain:
-    withheld), "groups", "concatenate" or "weighted". ``group`` (levels,):
-    the public group of each, of "groups": what is more than one level is written as all levels of the groups it is in.
-    ``memory``: of the same column, table and ``writing``.
+    withheld; a run of bands in their own notation), "groups" (what is more than one level is written as all levels of
+    the public groups it is in), "concatenate" or "weighted". ``memory``: of the same column, table and ``writing``.
     """
     if writing == "weighted" and encoding.hierarchy is None:
         return _count_levels(codes, encoding, boxes)
@@ -243,7 +242,8 @@ def level_cells(
     present = np.unpackbits(sets.view(np.uint8), axis=1, count=b, bitorder="little").astype(bool)
     if encoding.hierarchy is not None:
         return _hierarchy_cells(present, index, encoding)
-    if writing == "groups" and group is not None:
+    if writing == "groups":
+        group = groups_of_levels(encoding, column)
         several = present.sum(axis=1) > 1
         has = present[several, :values] @ (group[:, None] == np.arange(group.max(initial=0) + 1))
         present[several, :values] = has[:, group]
@@ -255,7 +255,10 @@ def level_cells(
         levels, missing = tuple(compress(labels, key)), b > values and key[values] > 0
         if writing == "concatenate":
             return Cell.concatenation(levels, missing)
-        return Cell.WITHHELD if len(levels) + missing == b >= 2 else Cell.of_levels(levels, missing)
+        if len(levels) + missing == b >= 2:
+            return Cell.WITHHELD
+        plain = Cell.of_levels(levels, missing)
+        return plain if column.bands is None else in_bands(plain, column.bands)
 
     keys = (row.tobytes() for row in present)
     return tuple(memory.cell(key, partial(cell, key)) for key in keys), index

@@ -19,7 +19,7 @@ from anonymizer.groups.limits import as_k
 from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.tree import Tree
 from anonymizer.releasing.boxes import Boxes, Memory, interval_cells, kept_column, level_cells
-from anonymizer.releasing.grid import Grid, coarsen, grids_of, groups_of_levels
+from anonymizer.releasing.grid import Grid, coarsen, grids_of
 from anonymizer.releasing.key import read_key
 from anonymizer.releasing.pack import pack, pack_persons
 from anonymizer.releasing.polish import polish
@@ -180,7 +180,7 @@ def release_of(
             of = column, codes, encoding, boxes, numbers, grids.get(name), last
             cells, index, domain = interval_cells(table[name], *of)
         else:
-            cells, index = level_cells(codes, encoding, boxes, writing, groups_of_levels(encoding, column), last)
+            cells, index = level_cells(column, codes, encoding, boxes, writing, last)
             domain = tuple(value_text(level) for level in encoding.labels)
         place = np.repeat(index.astype(np.min_scalar_type(-len(cells) - 1))[present], rows_of_box)
         about = (name, column.role, column.kind, domain, encoding.missing)
@@ -328,7 +328,8 @@ WRITINGS: dict[str, Guarantee] = {
     "sets": Guarantee(
         name_of("writing", "sets") + ": {a, b}",
         True,
-        "A cell lists the levels that occur in its box; all levels of the domain are a *.",
+        "A cell lists the levels that occur in its box; all levels of the domain are a *. Bands that follow each other "
+        "are written as one: [70-80) and [80-90) as [70-90).",
         "",
     ),
     "groups": Guarantee(

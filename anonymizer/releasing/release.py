@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.bands import bands_of
 from anonymizer.cells import Cell, kept_text, kept_value
 from anonymizer.checking.released_file import read_file
 from anonymizer.errors import EncodeError, GuaranteeError, ParameterError
@@ -410,8 +411,12 @@ def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
         form = "One level, or the levels a+b of the row's group, one of which holds."
     else:
         form = "One level, or a set {a, b} that holds it. * is any level of the domain."
-        if any(cell.word for cell in column.cells):
+        if words := [word for cell in column.cells for word in cell.words]:
+            bands = bands_of(column.domain)
             form = "One level, or the group of a public hierarchy that holds it. * is any level of the domain."
+            if bands is not None and (runs := [word for word in words if word in bands.words]):
+                form = f"One level, a run of levels in their own notation, such as {runs[0]}, or a set {{a, b}} of "
+                form += "either that holds it. * is any level of the domain."
     if column.may_miss:
         form += " An empty cell is a value that was missing in the original."
         if column.generalized:

@@ -28,7 +28,6 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Alone]:
     temporary, data, releases = (tmp_path_factory.mktemp(name) for name in ("temporary", "data", "releases"))
     log = tmp_path_factory.mktemp("alone") / "server.log"
     folders = {"TMPDIR": temporary, "COPSE_DATA_FOLDER": data, "COPSE_RELEASE_FOLDER": releases}
-    with serve(
-        COMMAND, ROOT, log, {**os.environ, **{name: str(folder) for name, folder in folders.items()}}
-    ) as running:
+    environment = {**os.environ, **{name: str(folder) for name, folder in folders.items()}}
+    with serve(COMMAND, ROOT, log, environment, real=True) as running:
         yield Alone(running.address, running.process, log, temporary, data, releases)

@@ -50,7 +50,7 @@ def test_a_page__stays_where_one_with_a_timer_made_way_for_it(page: Page, tmp_pa
     (tmp_path / "pages_of_test.py").write_text(PAGES, "utf-8")
     listen(page)
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--browser.gatherUsageStats", "false"]
-    with serve(command, tmp_path, tmp_path / "log") as dashboard:
+    with serve(command, tmp_path, tmp_path / "log", real=True) as dashboard:
         for _ in range(TRIES):
             page.goto(dashboard.address)
             page.get_by_role("button", name="Go").click()

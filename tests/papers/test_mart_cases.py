@@ -261,6 +261,6 @@ def test_concatenations_and_means_of_given_groups(reference: dict[str, Any]) -> 
             np.testing.assert_allclose(ours, reference["mean"][encoding.name], rtol=1e-9)
             continue
         for writing in ("concatenate", "weighted"):
-            cells, index = level_cells(codes, encoding, boxes, writing)
+            cells, index = level_cells(schema[encoding.name], codes, encoding, boxes, writing)
             ours = [str(cells[i].text()).replace(":", "") for i in index[boxes.of_record]]
             assert ours == reference[writing][encoding.name]

@@ -122,7 +122,10 @@ def main(folder: Path, chromium: str) -> None:
     assert packets_without_way() == 0
     launch = [*LAUNCH, *SILENT, f"--log-net-log={folder / 'browser.json'}"]
     addresses: list[str] = []
-    with serve(COMMAND, ROOT, folder / "server.log", canary(folder)) as dashboard, sync_playwright() as playwright:
+    with (
+        serve(COMMAND, ROOT, folder / "server.log", canary(folder), real=True) as dashboard,
+        sync_playwright() as playwright,
+    ):
         browser = playwright.chromium.launch(executable_path=chromium, args=launch)
         context = patient(browser.new_context(accept_downloads=True, viewport={"width": 1400, "height": 1000}))
         expect.set_options(timeout=1000 * PATIENCE)

@@ -62,7 +62,8 @@ from tests.conftest import COMMAND, ROOT, serve
 from tests.server.alone import bring_up_loopback, canary
 bring_up_loopback()
 folder = Path(sys.argv[1])
-with serve([*COMMAND, "--server.address", "0.0.0.0", "--i-know"], ROOT, folder / "server.log", canary(folder)):
+command = [*COMMAND, "--server.address", "0.0.0.0", "--i-know"]
+with serve(command, ROOT, folder / "server.log", canary(folder), real=True):
     pass
 """
 

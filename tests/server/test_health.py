@@ -99,7 +99,7 @@ def test_server__whose_loops_cannot_be_loaded_is_not_healthy(tmp_path: Path) -> 
     """A real server, with a compiler that does not load."""
     (tmp_path / MADE_UP).write_text("raise ImportError('the compiler is broken')\n", "utf-8")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    with serve(COMMAND, ROOT, tmp_path / "log", environment) as dashboard:
+    with serve(COMMAND, ROOT, tmp_path / "log", environment, real=True) as dashboard:
         (answer,) = wait_until(lambda: unhealthy(dashboard.address))
         with Visitor(dashboard.address) as visitor:
             visitor.open()

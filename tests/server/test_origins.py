@@ -103,7 +103,7 @@ def shake_hands(address: str, origin: str | None) -> int:
 def test_foreign_page__is_refused_and_nobody_is_asked(proxy: str, tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), proxy)
-    with serve(COMMAND, ROOT, log, {**os.environ, **proxies, "no_proxy": ""}) as running:
+    with serve(COMMAND, ROOT, log, {**os.environ, **proxies, "no_proxy": ""}, real=True) as running:
         assert shake_hands(running.address, running.address) == 101
         for origin in ("http://elsewhere.example", running.address.rpartition(":")[0] + ":1", "null", None):
             assert shake_hands(running.address, origin) == 403
