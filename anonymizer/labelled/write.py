@@ -10,8 +10,9 @@ import struct
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,8 @@ SIZES = {
 value in SPSS and Stata, those of a transport file are read as infinite."""
 CODES = {"sav": EXACT, "dta": 2_147_483_620}
 """The largest code that has a label: behind it, Stata's mean a missing value, and SPSS's are not told apart."""
+FIRST_CODE = 1001
+"""The first code of cells that are no single value, so that they stand apart from the codes of the file."""
 MOST_DISCRETE = 3
 SCREEN = struct.pack("<iii", 7, 11, 4)
 SIDES = ("left", "right", "center")
@@ -68,9 +71,9 @@ STAMP = re.compile(rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d")
 def planned(column: LabelledColumn, format: str, generalized: bool = False) -> LabelledColumn:
     """Return a column as it stands in a format: its values as they are, and the codes of its levels.
 
-    A level that the file had a code for keeps it; other cells of a ``generalized`` column get codes behind these. Text
-    without codes stays text, and so does what is too long for a label. Raises :class:`ParameterError` for what the
-    format cannot hold.
+    A level that the file had a code for keeps it, and a number of a ``generalized`` column is its own; other cells get
+    codes behind these, from :data:`FIRST_CODE`. Text without codes stays text, and so does what is too long for a
+    label. Raises :class:`ParameterError` for what the format cannot hold.
     """
     name, variable, values = column.name, column.variable, column.values
     if not NAMES[format].fullmatch(name) or name.lower() in RESERVED[format]:
@@ -104,9 +107,11 @@ def planned(column: LabelledColumn, format: str, generalized: bool = False) -> L
             return replace(column, variable=replace(bare, levels=tuple((text, codes[text]) for text in texts)))
         return replace(column, variable=as_text)
     room = len(texts)  # behind the codes of the file, for those that have none
-    whole = {text: _numeric(codes.get(text), format, room) for text in texts}
+    numbers = _numbers(texts, variable) if generalized else {}
+    whole = {text: _numeric(codes.get(text, numbers.get(text)), format, room) for text in texts}
     used = [_numeric(code, format, room) for code in (*codes.values(), *(high for _, high in variable.ranges))]
-    free = int(max([0.0, *(code for code in used if code is not None)])) + 1
+    least = FIRST_CODE - 1 if generalized else 0
+    free = int(max([least, *(code for code in (*used, *whole.values()) if code is not None)])) + 1
     levels: list[tuple[str, Code]] = []
     tags = iter(f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
     for text in texts:
@@ -121,6 +126,18 @@ def planned(column: LabelledColumn, format: str, generalized: bool = False) -> L
     order = sorted(levels, key=lambda level: (level[0] in missing, isinstance(level[1], str), level[1]))
     bare = replace(bare, format=code_form(variable.format, format, [code for _, code in order]))
     return replace(column, variable=replace(bare, levels=tuple(order), missing=missing, ranges=ranges))
+
+
+def _numbers(texts: Sequence[str], variable: Variable) -> dict[str, float]:
+    """Return the numbers that cells are: a number that the file has as the code of a level is none of them."""
+    taken = {code for _, code in variable.levels}
+    numbers = {}
+    for text in texts:
+        with suppress(ValueError):
+            number = float(text)
+            if isfinite(number) and f"{number:.15g}" == text and number not in taken:
+                numbers[text] = number
+    return numbers
 
 
 def planned_table(

@@ -19,7 +19,7 @@ from anonymizer.flow import Flow
 from anonymizer.labelled.forms import code_form, moment_form, number_form
 from anonymizer.labelled.read import LabelledColumn, read_labelled
 from anonymizer.labelled.variable import Variable
-from anonymizer.labelled.write import FORMATS, SIZES, _aligned, labelled_bytes, planned, planned_table
+from anonymizer.labelled.write import FIRST_CODE, FORMATS, SIZES, _aligned, labelled_bytes, planned, planned_table
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.files import read_table
@@ -142,7 +142,26 @@ def test_spss__keeps_formats_widths_and_sides(tmp_path: Path) -> None:
     }  # fmt: skip
     cells_there = release["sex"].series().dropna().unique()
     assert about.variable_display_width["sex"] == max(21, min(40, max(map(len, cells_there))))
-    assert about.original_variable_types["sex"] == ("F1.0" if len(about.variable_value_labels["sex"]) < 5 else "F2.0")
+    sets = [code for code, cell in about.variable_value_labels["sex"].items() if cell.startswith("{")]
+    assert about.original_variable_types["sex"] == ("F4.0" if sets else "F1.0")
+    assert all(code >= FIRST_CODE for code in sets)
+
+
+@pytest.mark.parametrize("format", ["sav", "dta"])
+def test_one_value__keeps_its_code_and_all_else_gets_one_from_1001(format: str) -> None:
+    texts = ["29", "31.5", "[30, 40]", "1200", "No", "{No, Yes}", "007"]
+    variable = Variable(levels=(("No", 2.0), ("Refused", 31.0)))
+    column = planned(LabelledColumn("cell", variable, pd.Categorical(texts, texts)), format, generalized=True)
+    codes = dict(column.variable.levels)
+    assert codes["29"] == 29
+    assert codes["No"] == 2
+    assert codes["1200"] == 1200
+    assert (codes["31.5"] == 31.5) == (format == "sav"), "Stata has labels for whole numbers only"
+    others = [codes[text] for text in texts if text not in ("29", "31.5", "1200", "No")]
+    assert len(set(codes.values())) == len(texts)
+    assert min(others) > 1200
+    taken = planned(LabelledColumn("cell", variable, pd.Categorical(["31", "No"])), format, generalized=True)
+    assert dict(taken.variable.levels) == {"31": FIRST_CODE, "No": 2}, "31 is the file's code of another level"
 
 
 @pytest.mark.parametrize(
