@@ -225,7 +225,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--not-missing", action="append", default=[], metavar="TEXT", help="a text that is a real value; repeatable"
     )
-    parser.add_argument("--dates", choices=["day", "month"], help="what comes first where a date does not show it")
+    parser.add_argument(
+        "--dates", metavar="FORM", help="day or month, for what comes first, or a form such as DD.MM.YY or 19YY-MM-DD"
+    )
     parser.add_argument("--as-text", action="append", default=[], metavar="COLUMN", help="codes that look like numbers")
     parser.add_argument(
         "--as-numbers", action="append", default=[], metavar="COLUMN", help="numbers that look like codes, such as 12e4"

@@ -15,6 +15,15 @@ FORMS = tuple(
 ) + ("YYYYMMDD",)
 """The forms that a release can be written in, beside year-month-day: D and M have no zero before them, MMM is the
 beginning of the month's English name."""
+SIGNS = "-/., :T"
+"""What can stand between the parts of a form that somebody says."""
+_TWO = "[0-9]{1,2}"
+OWN_PARTS = {
+    "YYYY": "(?P<year>[0-9]{4})", "YY": "(?P<short>[0-9]{2})", "MMM": r"(?P<name>[^\x00-@\[-`{-\x7F]{3,10}\.?)",
+    "MM": f"(?P<month>{_TWO})", "M": f"(?P<month>{_TWO})", "DD": f"(?P<day>{_TWO})", "D": f"(?P<day>{_TWO})",
+    "hh": f"(?P<hour>{_TWO})", "mm": f"(?P<minute>{_TWO})", "ss": f"(?P<second>{_TWO})",
+}  # fmt: skip
+"""The parts of such a form, and what they match: one digit or two, whatever the form has."""
 _PARTS = {"YYYY": "([0-9]{4})", "MMM": f"({'|'.join(MONTHS)})", "MM": "([0-9]{2})", "DD": "([0-9]{2})",
           "M": "([1-9]|1[0-2])", "D": "([1-9]|[12][0-9]|3[01])"}  # fmt: skip
 
@@ -63,6 +72,28 @@ def padded(texts: pa.Array) -> pa.Array:
     """Return texts (n,) with months and days of one digit, in the order year-month-day, with two."""
     texts = pc.replace_substring_regex(texts, r"\b([0-9]{4})-([0-9])-", r"\1-0\2-")
     return pc.replace_substring_regex(texts, r"\b([0-9]{4}-[0-9]{2})-([0-9])($|[^0-9])", r"\1-0\2\3")
+
+
+def pattern_of_own(form: str) -> str | None:
+    """Return the regular expression of a form that somebody says, such as ``DD.MM.YY hh:mm``: its groups are day, month
+    (``name`` for MMM), year (``short`` for YY), hour, minute and second. ``None`` where it is no form.
+
+    19 or 20 before YY is a century, and does not stand in the texts.
+    """
+    form = re.sub("(19|20)(?=YY(?!Y))", "", form)
+    tokens = re.findall("YYYY|YY|MMM|MM?|DD?|hh|mm|ss|.", form)
+    kinds = [token[0] for token in tokens if token in OWN_PARTS]
+    if sorted(kinds[:3]) != ["D", "M", "Y"] or kinds[3:] not in ([], ["h", "m"], ["h", "m", "s"]):
+        return None
+    if any(token not in OWN_PARTS and token not in SIGNS for token in tokens):
+        return None
+    return "^" + "".join(OWN_PARTS.get(token, re.escape(token)) for token in tokens) + "$"
+
+
+def century_of(form: str) -> str:
+    """Return the first two digits of all years of a form of one's own, "" where the texts or nobody say them."""
+    match = re.search("(19|20)YY(?!Y)", form)
+    return match[1] if match else ""
 
 
 def form_of(texts: pa.Array, iso: pa.Array) -> str | None:

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from anonymizer.labelled.dates import padded
+from anonymizer.labelled.dates import century_of, padded, pattern_of_own
 from anonymizer.reading.decimals import SAMPLE, joined
-from anonymizer.reading.options import Answer, Problem, Question
+from anonymizer.reading.options import FIRST, Answer, Problem, Question
 
 ZONE = "(?:Z|[+-][0-9]{2}:?[0-9]{2})"
 TIME = r"(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?)?"
@@ -50,6 +50,8 @@ WHOLE = {
     "days, month first": r"^(?:0?[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:19|20)[0-9]{2}$",
 }
 """Whole numbers that look like dates."""
+PIVOT = 30
+"""The first year of two digits that is one of the last century, where nobody says which."""
 LEAST_WHOLE = 4
 """Different whole numbers that must all be days for the column to be dates: by chance one in thirty is."""
 
@@ -77,15 +79,19 @@ class Days:
 
 def read_days(name: str, texts: pa.Array, order: str | None) -> Days | None:
     """Return what texts say that are all dates of one form; ``None`` where they are none. ``order``: "day" or "month",
-    which of them comes first where nothing shows it."""
+    which of them comes first where nothing shows it, or a form that is tried before all others."""
     plain = _of_24_hours(texts)
+    if order is not None and order not in FIRST:
+        if (iso := _in_form(plain, order)) is not None:
+            return Days(iso, (Problem("info", _own_form_text(name, order), name),))
+        order = None
     if _all_match(plain, YEAR_FIRST):
         return _year_first(name, plain)
     if _all_match(plain, YEAR_LAST):
         return _year_last(name, plain, order)
     if _all_match(texts, SHORT_YEAR) and like_days(texts.slice(0, 256)).all():
         text = f"Column {name!r} looks like dates with two-digit years. It stays text."
-        remedy = "Write dates as year-month-day with four-digit years."
+        remedy = "Say the form of the dates, such as DD.MM.YY, or 19YY for the century."
         return Days(None, (Problem("warning", text, name, remedy=remedy),))
     for form in NAMED:
         if _all_match(plain, form) and (iso := _named(plain, form)) is not None:
@@ -164,6 +170,38 @@ def _named(texts: pa.Array, form: str) -> pa.Array | None:
     months = pa.array([f"{number:02d}" for number in numbers], pa.large_string()).take(words.indices)
     year, day, time = (pc.struct_field(parts, part) for part in ("year", "day", "time"))
     return joined(joined(year, months, day, by="-"), time)
+
+
+def _in_form(texts: pa.Array, form: str) -> pa.Array | None:
+    """Return dates of a form that somebody said in the order year, month, day; ``None`` where a text has another."""
+    pattern = pattern_of_own(form)
+    if pattern is None or not _all_match(texts, pattern):
+        return None
+    parts = pc.extract_regex(texts, pattern)
+    here = {field.name: pc.struct_field(parts, field.name) for field in parts.type}
+    if "name" in here:
+        words = here["name"].dictionary_encode()
+        numbers = [month_of(word) for word in words.dictionary.to_pylist()]
+        if not all(numbers):
+            return None
+        here["month"] = pa.array(list(map(str, numbers)), pa.large_string()).take(words.indices)
+    if "short" in here:
+        late = pc.less(pc.cast(here["short"], pa.int64()), PIVOT)
+        here["year"] = joined(
+            pa.scalar(century_of(form)) if century_of(form) else pc.if_else(late, "20", "19"), here["short"]
+        )
+    two = {
+        part: pc.utf8_lpad(here[part], 2, "0") for part in ("month", "day", "hour", "minute", "second") if part in here
+    }
+    day = joined(here["year"], two["month"], two["day"], by="-")
+    clock = [two[part] for part in ("hour", "minute", "second") if part in two]
+    return joined(day, joined(*clock, by=":"), by=" ") if clock else day
+
+
+def _own_form_text(name: str, form: str) -> str:
+    """Return the note that a column was read in a form that somebody said."""
+    pivot = "" if "YYYY" in form or century_of(form) else f" Years from {PIVOT} to 99 are of the last century."
+    return f"The dates of column {name!r} were read as {form}.{pivot}"
 
 
 def _of_24_hours(texts: pa.Array) -> pa.Array:

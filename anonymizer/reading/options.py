@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from anonymizer.errors import ParameterError, ReadError
+from anonymizer.labelled.dates import pattern_of_own
 from anonymizer.labelled.variable import Variable
 
 DEFAULT_MISSING = (
@@ -24,6 +25,9 @@ DEFAULT_MISSING = (
 
 MOST_SKIPPED = 1_000
 """Lines above the names of the columns that can be left out."""
+
+FIRST = ("day", "month")
+"""What can come first in a date."""
 
 MAX_COLUMNS = 2_000
 """Widest table that is read."""
@@ -36,8 +40,9 @@ class ReadOptions:
     ``delimiter``: one character. ``encoding``: one of ENCODINGS. ``decimal``: "." or ",". ``missing``: texts that
     mean "missing"; ``keep``: those among them that are real values in this file. ``sheet``: name of the sheet of
     a spreadsheet. ``header``: the first line holds the column names. ``dates``: "day" or "month", which of them comes
-    first where a date does not show it. ``as_text``, ``as_numbers``: columns that are text, or numbers, though they may
-    look like the other. ``skip``: lines of text, or rows of a sheet, that stand above the names of the columns.
+    first where a date does not show it, or the form of dates, such as ``DD.MM.YY`` (``19YY``: of which century).
+    ``as_text``, ``as_numbers``: columns that are text, or numbers, though they may look like the other. ``skip``: lines
+    of text, or rows of a sheet, that stand above the names of the columns.
     """
 
     delimiter: str | None = None
@@ -55,9 +60,11 @@ class ReadOptions:
     def __post_init__(self) -> None:
         for name in ("missing", "keep", "as_text", "as_numbers"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        if self.dates not in (None, "day", "month"):
+        if self.dates not in (None, *FIRST) and pattern_of_own(self.dates) is None:
             raise ReadError(
-                f"Dates cannot have {self.dates!r} first.", value=self.dates, remedy="Choose the day or the month."
+                f"{self.dates!r} is no form of dates.",
+                value=self.dates,
+                remedy="Say day or month, for what comes first, or a form such as DD.MM.YY or 19YY-MM-DD hh:mm.",
             )
         if self.delimiter is not None and (
             len(self.delimiter) != 1 or self.delimiter in '"\r\n' or not self.delimiter.isascii()

@@ -329,7 +329,7 @@ WRITINGS: dict[str, Guarantee] = {
         name_of("writing", "sets") + ": {a, b}",
         True,
         "A cell lists the levels that occur in its box; all levels of the domain are a *. Bands that follow each other "
-        "are written as one: [70-80) and [80-90) as [70-90).",
+        "are written as one.",
         "",
     ),
     "groups": Guarantee(

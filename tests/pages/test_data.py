@@ -148,6 +148,25 @@ def test_upload__a_text_NA_can_be_kept_as_a_category() -> None:
     assert session_of(app).table["age"].isna().sum() == 1
 
 
+def test_upload__dates_are_read_in_a_form_that_is_typed() -> None:
+    app = drop(open_page(), b"born,n\n01.02.45,1\n28.12.29,2\n", "people.csv")
+    assert session_of(app).table["born"].tolist() == ["01.02.45", "28.12.29"]
+    forms = next(box for box in app.text_input if box.label == "Dates are written as")
+    assert forms.value == ""
+    forms.set_value("DD.MM.19YY")
+    next(button for button in app.button if button.label == "Read again").click()
+    app.run()
+    assert not app.exception
+    assert [str(day.date()) for day in session_of(app).table["born"]] == ["1945-02-01", "1929-12-28"]
+    forms = next(box for box in app.text_input if box.label == "Dates are written as")
+    assert forms.value == "DD.MM.19YY"
+    forms.set_value("D.M.")
+    next(button for button in app.button if button.label == "Read again").click()
+    app.run()
+    assert not app.exception
+    assert any("is no form of dates" in item.value for item in app.error)
+
+
 def test_upload__a_text_that_was_missing_is_kept_by_a_button() -> None:
     rows = "".join(f"{word},{number}\n" for number, word in enumerate(["None", "low", "high"] * 10))
     app = drop(open_page(), f"alcohol,n\n{rows}".encode(), "people.csv")

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from anonymizer.reading.files import DEFAULT_MISSING, DELIMITERS, ENCODINGS, Problem, ReadOptions
+from anonymizer.errors import ReadError
+from anonymizer.reading.files import DEFAULT_MISSING, DELIMITERS, ENCODINGS, USED, Problem, ReadOptions
 from anonymizer.reading.options import MOST_SKIPPED, Answer
-from ui.controls import count, plain, plural
+from ui.controls import count, plain, plural, problem
 from ui.data.progress import ReadingBar
 from ui.session import take_secret
 from ui.workspace import Workspace
@@ -44,6 +45,7 @@ def reading_form(ws: Workspace) -> None:
             options = with_header(replace(used, sheet=sheet), used)
         else:
             options = used
+        options = with_dates(options, used) if "dates" in USED.get(reading.format, ()) else options
         marks = sorted({*DEFAULT_MISSING, *used.missing, *used.keep})
         missing = st.multiselect(
             "Texts that mean “missing”",
@@ -58,6 +60,22 @@ def reading_form(ws: Workspace) -> None:
     if again:
         keep = tuple(mark for mark in marks if mark not in missing)
         read_again(ws, replace(options, missing=tuple(missing), keep=keep), password)
+
+
+def with_dates(options: ReadOptions, used: ReadOptions) -> ReadOptions:
+    """Draw how dates are written, as it was ``used``, and return the options with what was typed, if that is a form."""
+    form = st.text_input(
+        "Dates are written as",
+        value=used.dates or "",
+        placeholder="as each column shows it",
+        help="Type day or month, for what comes first, or a form such as DD.MM.YYYY. MMM is the name of a month. "
+        "YY is a year of two digits, and 19YY says the century. hh:mm or hh:mm:ss can follow.",
+    )
+    try:
+        return replace(options, dates=form.strip() or None)
+    except ReadError as error:
+        problem(error)
+        return options
 
 
 def read_again(ws: Workspace, options: ReadOptions, password: str = "") -> None:
