@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from math import inf
 
@@ -142,7 +142,6 @@ class Bands:
         return ""
 
 
-@lru_cache(256)
 def bands_of(levels: tuple[str, ...]) -> Bands | None:
     """Return the bands that levels, in their order, are; ``None`` unless all are, in one notation and apart from each
     other, two of them with both ends."""

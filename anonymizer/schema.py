@@ -217,7 +217,7 @@ class Column:
         """True when splits cut the values in their order (numbers, dates, ordered levels, a hierarchy)."""
         return self.kind is not Kind.CATEGORICAL or self.ordered or bool(self.cuts.hierarchy and not self.treat)
 
-    @property
+    @cached_property
     def bands(self) -> Bands | None:
         """The bands that the levels are, where they are ordered ones; a public hierarchy has its own words."""
         if self.kind is not Kind.CATEGORICAL or not self.ordered or self.domain is None or self.cuts.hierarchy:

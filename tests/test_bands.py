@@ -148,8 +148,8 @@ def test_release__from_page_terminal_and_python_holds_runs_of_bands(
     flow = Flow(people, schema, Settings(k=30))
     ours = an.read_release(flow.release.to_bytes())
     assert sorted(ours.astype(str).to_numpy().tolist()) == sorted(rows.astype(str).to_numpy().tolist())
-    said = ["--report", str(report)], [*ROLES]
-    for words in said:
+    ways = ["--report", str(report)], [*ROLES]
+    for words in ways:
         assert main(["verify", str(out), *words, "--original", str(source)]) == 0
         assert main(["verify", str(out), *words]) == 0
     capsys.readouterr()

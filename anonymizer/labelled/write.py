@@ -130,12 +130,12 @@ def planned(column: LabelledColumn, format: str, generalized: bool = False) -> L
 
 def _numbers(texts: Sequence[str], variable: Variable) -> dict[str, float]:
     """Return the numbers that cells are: a number that the file has as the code of a level is none of them."""
-    taken = {code for _, code in variable.levels}
+    of_levels = {code for _, code in variable.levels}
     numbers = {}
     for text in texts:
         with suppress(ValueError):
             number = float(text)
-            if isfinite(number) and f"{number:.15g}" == text and number not in taken:
+            if isfinite(number) and f"{number:.15g}" == text and number not in of_levels:
                 numbers[text] = number
     return numbers
 

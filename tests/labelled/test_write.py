@@ -160,8 +160,8 @@ def test_one_value__keeps_its_code_and_all_else_gets_one_from_1001(format: str) 
     others = [codes[text] for text in texts if text not in ("29", "31.5", "1200", "No")]
     assert len(set(codes.values())) == len(texts)
     assert min(others) > 1200
-    taken = planned(LabelledColumn("cell", variable, pd.Categorical(["31", "No"])), format, generalized=True)
-    assert dict(taken.variable.levels) == {"31": FIRST_CODE, "No": 2}, "31 is the file's code of another level"
+    other = planned(LabelledColumn("cell", variable, pd.Categorical(["31", "No"])), format, generalized=True)
+    assert dict(other.variable.levels) == {"31": FIRST_CODE, "No": 2}, "31 is the file's code of another level"
 
 
 @pytest.mark.parametrize(

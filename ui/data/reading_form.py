@@ -189,9 +189,9 @@ def draw_notes(problems: Sequence[Problem], mark: str = "") -> None:
 def equal_notes(problems: Sequence[Problem]) -> list[list[Problem]]:
     """Return the problems, those together that say the same of other columns: only names, values, numbers differ."""
     groups: dict[tuple[str, str, str], list[Problem]] = {}
-    for place, problem in enumerate(problems):
-        says = VALUE.sub("…", problem.text) if problem.column is not None else str(place)
-        groups.setdefault((problem.level, says, problem.remedy), []).append(problem)
+    for place, one in enumerate(problems):
+        says = VALUE.sub("…", one.text) if one.column is not None else str(place)
+        groups.setdefault((one.level, says, one.remedy), []).append(one)
     return list(groups.values())
 
 
