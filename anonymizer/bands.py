@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import inf
+from math import inf, isclose
 
 MOST_BANDS = 300
 
@@ -28,6 +28,11 @@ BELOW = _words("<= ≤ < under below less lessthan upto unter bis moins menos me
 ABOVE = _words(">= ≥ > over above more morethan greaterthan greater uber mehr ab plus mas piu mais meer")
 OPENING = _words("between from age ages aged von zwischen entre de da van leeftijd")
 BETWEEN = _words("- to bis a au al ate tot und and")
+EXCLUDING = _words(
+    "< > under below less lessthan unter menos meno minder over above more morethan greaterthan greater uber"
+)
+"""Words before a number that does not belong to the band."""
+BRACKETS = ("[", "(", "]", ")")
 AFTER = _words("+ plus more mehr mas over")
 
 
@@ -42,6 +47,12 @@ class Band:
     before: str
     between: str
     behind: str
+
+    @property
+    def excludes(self) -> bool:
+        """True when an open band does not hold the number that it names: ``<18``, ``over 64``."""
+        words = set(re.findall("[a-z]+|[<>]=?", unicodedata.normalize("NFKD", self.before.lower())))
+        return bool(words & EXCLUDING) and "=" not in self.before
 
 
 def band_of(level: str) -> Band | None:
@@ -89,7 +100,10 @@ class Bands:
     @cached_property
     def walls(self) -> tuple[bool, ...]:
         """Whether there is a hole before each band, the first excepted, so that no run reaches over it."""
-        return (True, *(two.low - one.high not in {0, self.step} for one, two in pairwise(self.bands)))
+        return (True, *(not self._meet(one, two) for one, two in pairwise(self.bands)))
+
+    def _meet(self, one: Band, two: Band) -> bool:
+        return any(isclose(two.low - one.high, gap, abs_tol=1e-9) for gap in (0.0, self.step))
 
     @cached_property
     def words(self) -> dict[str, tuple[int, int]]:
@@ -131,15 +145,32 @@ class Bands:
         one, two = self.bands[first], self.bands[last]
         if all(one.ends) and all(two.ends):
             return f"{one.before}{one.ends[0]}{one.between}{two.ends[1]}{two.behind}"
-        if all(one.ends):  # open upwards: 80+ begins where it says, >79 behind that
-            is_behind = self.step > 0 and two.low == self.bands[-2].high
-            number = (self.bands[first - 1].ends[1] if first else "") if is_behind else one.ends[0]
+        if all(one.ends):
+            number = self._lowest(first, two)
             return f"{two.before}{number}{two.behind}" if number else ""
         if all(two.ends):
-            is_before = self.step > 0 and one.high == self.bands[1].low
-            number = (self.bands[last + 1].ends[0] if last + 1 < len(self.bands) else "") if is_before else two.ends[1]
+            number = self._highest(last, one)
             return f"{one.before}{number}{one.behind}" if number else ""
         return ""
+
+    def _lowest(self, first: int, top: Band) -> str:
+        """Return the number with which a run that is open upwards begins: 80+ begins where it says, >79 behind that; ""
+        where no band of both ends says it."""
+        one, before = self.bands[first], self.bands[first - 1]
+        if self.step > 0 and top.low == self.bands[-2].high:
+            return before.ends[1] if first and before.high < one.low else ""
+        if one.before in BRACKETS and (one.before == "(") is not top.excludes:
+            return ""
+        return one.ends[0]
+
+    def _highest(self, last: int, bottom: Band) -> str:
+        """Return the number with which a run that is open downwards ends: ≤17 ends where it says, <18 before that."""
+        two, after = self.bands[last], self.bands[(last + 1) % len(self.bands)]
+        if self.step > 0 and bottom.high == self.bands[1].low:
+            return after.ends[0] if after.low > two.high else ""
+        if two.behind in BRACKETS and (two.behind == ")") is not bottom.excludes:
+            return ""
+        return two.ends[1]
 
 
 def bands_of(levels: tuple[str, ...]) -> Bands | None:
@@ -165,4 +196,4 @@ def in_order(levels: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _bare(text: str) -> str:
-    return "" if text in ("[", "(", "]", ")") else text
+    return "" if text in BRACKETS else text
