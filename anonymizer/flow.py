@@ -214,7 +214,7 @@ class Flow:
 
     @stage("schema", "k")
     def grids(self) -> dict[str, Grid]:
-        """The grids on which columns of numbers and dates have public ends, by column."""
+        """The grids on which columns of numbers and dates have round ends, by column."""
         return grids_at(self.ladders, self.settings.k)
 
     @stage("schema", "public_k")

@@ -52,7 +52,7 @@ NAMES: dict[str, dict[str, str]] = {
         "concatenate": "Concatenated",
         "weighted": "Concatenated with counts",
     },
-    "numbers": {"public": "Public ends", "range": "Ends that are values", "mean": "Mean", "median": "Median"},
+    "numbers": {"public": "Round ends", "range": "Exact ends", "mean": "Mean", "median": "Median"},
     "order": {"content": "By content", "secret": "Shuffled"},
     "tested": {"inner": "Inner nodes (as in the paper)", "leaves": "Groups themselves"},
     "attacker": {"prosecutor": "Prosecutor", "journalist": "Journalist", "marketer": "Marketer"},

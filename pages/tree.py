@@ -68,7 +68,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
 
 def main() -> None:
     ws = workspace()
-    text = "The tree divides people into groups of look-alikes. It needs a table and the role of each column."
+    text = "The tree divides people into groups. It needs a table and the role of each column."
     if ws.schema is None:
         st.title("Tree", anchor=False)
     if lacks(ws, "No tree yet", text):

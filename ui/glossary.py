@@ -11,7 +11,7 @@ GLOSSARY = PAGES.parent / "docs" / "GLOSSARY.md"
 
 TABLES = "People in another cell of a two-way table"
 METHODS = ("Least pruning", "Error-risk pruning", "Error-digression pruning", "Median Mondrian")
-BOXES = ("Uniform boxes", "Tiered boxes", "Strictly tiered boxes", "Refined groups", "Packed groups", "Public ends")
+BOXES = ("Uniform boxes", "Tiered boxes", "Strictly tiered boxes", "Refined groups", "Packed groups", "Round ends")
 RISK = ("k-anonymity", "Prosecutor", "Detail lost (GCP)", "Error", "Group of look-alike records")
 LIMITS = ("Share of one person", "l-diversity", "t-closeness", "RSD", "Spread", "Individual risk", "Covariance test")
 WORDS: dict[str, tuple[str, ...]] = {
@@ -21,14 +21,14 @@ WORDS: dict[str, tuple[str, ...]] = {
     ),
     "roles": (
         "Identifying", "Quasi-identifying", "Sensitive", "Insensitive", "Person", "Sampling weight", "Target", "Kind",
-        "Domain", "Public ends", "Public cuts", "Hierarchy", "Group of look-alike records", "Prosecutor", "Homogeneity",
+        "Domain", "Round ends", "Public cuts", "Hierarchy", "Group of look-alike records", "Prosecutor", "Homogeneity",
     ),
     "tree": (
         "Node", "Split", "Pruning", "Cut", *METHODS, *BOXES, *RISK, *LIMITS, "Information gained by the region",
         "Hiding among the others", "Resistance to being singled out", "Scatter", "Digression", "Homogeneity",
         "Blind guess",
     ),
-    "gate": ("Quasi-identifying", "Sensitive", "Insensitive", "Box", "Public ends", "Homogeneity", *RISK, "Spread"),
+    "gate": ("Quasi-identifying", "Sensitive", "Insensitive", "Box", "Round ends", "Homogeneity", *RISK, "Spread"),
     "release": (
         *METHODS, *BOXES, *RISK, *LIMITS, "Quasi-identifying", "Box", "Withheld", "Discernibility", TABLES,
         "Coefficients inside the 95% interval", "Homogeneity", "Containment", "Linking posterior", "Isolation",

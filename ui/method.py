@@ -91,12 +91,12 @@ def numbers_choice(ws: Workspace, page: str) -> DeltaGenerator:
 
 
 def price_of_ends(ws: Workspace, place: DeltaGenerator) -> None:
-    """Draw what is lost with public ends of intervals, and with ends that are values, once the release is there."""
+    """Draw what is lost with round ends of intervals, and with exact ends, once the release is there."""
     losses = ws.answers.get("loss by ends", ws.flow.release, lambda: loss_by_ends(ws.flow))
     if losses:
         place.caption(
-            f"Detail lost by these groups (GCP): {share(losses['public'])} with public ends, {share(losses['range'])} "
-            "with ends that are values."
+            f"Detail lost by these groups (GCP): {share(losses['public'])} with round ends, {share(losses['range'])} "
+            "with exact ends."
         )
 
 

@@ -6,14 +6,14 @@ import streamlit as st
 
 from ui.controls import PAGES
 
-DOWNLOAD, WRITE_FOLDER = "Check and download", "Check and write the folder"
+DOWNLOAD, WRITE_FOLDER = "Release", "Check and write the folder"
 """What is done on the Release page: with a table in memory, and with one in pieces."""
 
 STEPS = (
     ("data", "Data", "Bring a table"),
     ("roles", "Roles", "Say what each column is"),
     ("tree", "Tree", "See which records are merged, and why"),
-    ("gate", "Ready", "See what stands in the way"),
+    ("gate", "Ready", "See which risks are open"),
     ("release", "Release", DOWNLOAD),
 )
 """The way to a release: each page's name, its title, and what is done there."""

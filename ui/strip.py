@@ -37,8 +37,8 @@ RISK = {
 """What the highest risk is, by what k counts."""
 
 READY = (
-    "Things that stand in the way of the release, on the page of this name. So far: by what the table and its roles "
-    "tell; that page looks at the release as it is chosen now, too."
+    "Risks that are open, on the page of this name. So far: by the table and its roles alone. That page looks at the "
+    "release as it is chosen now, too."
 )
 
 

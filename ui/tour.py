@@ -30,7 +30,7 @@ CARDS = {
     "gate": (
         "Copse checks what would be released: names kept by mistake, columns that reveal others, groups that share a "
         "value.",
-        "Each risk has a repair beside it, with its price. Or give a reason.",
+        "Each risk has a repair beside it, with its price. Or release it, with a reason.",
     ),
     "release": (
         "Every promise was checked from the released cells, by code that did not make them. See one row before and "
@@ -77,4 +77,4 @@ def tour(ws: Workspace, page: str) -> None:
                 st.switch_page(PAGES / f"{order[at + 1]}.py")
             st.button("End the tour", key="end tour", type="tertiary", on_click=end)
         else:
-            st.button("That was the tour", key="end tour", icon=":material/check:", on_click=end)
+            st.button("Finish", key="end tour", icon=":material/check:", on_click=end)

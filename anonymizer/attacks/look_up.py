@@ -69,7 +69,7 @@ class Matches:
             return ("Nobody in the table fits these values.",)
         who = "1 row remains" if self.rows == 1 else f"{self.rows:,} of {self.of:,} rows remain"
         boxes = "1 group" if self.classes == 1 else f"{self.classes:,} groups"
-        sentences = [f"{who}, in {boxes} of look-alikes."]
+        sentences = [f"{who}, in {boxes}."]
         for column in self.sensitive:
             if column.certain is not None:
                 sentences.append(f"All of them have {column.column} = {column.certain}: it is disclosed.")

@@ -202,7 +202,7 @@ def run_files(options: argparse.Namespace, progress: Progress) -> int:
 def print_files(result: FilesResult) -> None:
     """Print a run over files as a short table, then its checks."""
     after = result.after
-    print(f"{after.records:,} records in {after.groups:,} groups of look-alikes, the smallest of {after.smallest:,}.")
+    print(f"{after.records:,} records in {after.groups:,} groups, the smallest of {after.smallest:,}.")
     print(f"{name_of('measure', 'gcp')}: {sum(result.loss.values()) / len(result.loss):.3f}")
     print(result.made.why + "\n" * bool(result.made.why))
     print_checks(result.verification)

@@ -318,7 +318,7 @@ def print_result(result: Result) -> None:
     rows: list[tuple[str, Any, Any]] = [
         ("", "before", "after"),
         ("records", f"{before.records:,}", f"{after.records:,}"),
-        ("groups of look-alikes", f"{before.groups:,}", f"{after.groups:,}"),
+        ("groups", f"{before.groups:,}", f"{after.groups:,}"),
         ("unique records", f"{before.unique:,}", f"{after.unique:,}"),
         ("smallest group", f"{before.smallest:,}", f"{after.smallest:,}"),
         ("highest linking risk", f"{before.highest:.3f}", f"{after.highest:.3f}"),

@@ -72,7 +72,7 @@ CHOICES = (
         "as COPSE_MEMORY",
         "MiB that the table of one session, and what is worked out of it, may take",
     ),
-    Choice("STREAMLIT_SERVER_MAX_UPLOAD_SIZE", "1000", "MiB of one file that is dropped on the page"),
+    Choice("STREAMLIT_SERVER_MAX_UPLOAD_SIZE", "1000", "MiB of one file that is opened on the page"),
     Choice("FORWARDED_ALLOW_IPS", "127.0.0.1", "addresses of proxies whose word on who asks, and by TLS, is believed"),
 )
 """In the order of the page that documents them."""

@@ -368,7 +368,7 @@ def schema_of(
     """Return the schema that the options describe. ``variables``: what the file says of its columns; ``whole``: the
     table is all that is to be released, so that its levels can be put in their natural order."""
     if options.schema and getattr(options, "codebook", None):
-        raise ParameterError("A schema says it all.", remedy="Leave the --codebook out, or the --schema.")
+        raise ParameterError("A schema and a codebook both give roles.", remedy="Use either --codebook or --schema.")
     if options.schema:
         schema = with_cuts(with_typed(schema_from(options.schema), options, "schema"), options, "schema")
         return with_values(schema, options)
@@ -436,7 +436,7 @@ def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str], comm
         reasons = "; ".join(f"{column.name!r} looks {column.role} ({column.reason})" for column in open_[:5])
         more = f"; and {len(open_) - 5:,} more" if len(open_) > 5 else ""
         raise SchemaError(
-            f"Nobody said what to do with {len(open_):,} columns, which would leave as they are: {reasons}{more}."
+            f"{len(open_):,} columns have no role and would be released unchanged: {reasons}{more}."
             if command == "anonymize"
             else f"Nobody said what these columns of the release are: {reasons}{more}.",
             column=open_[0].name,

@@ -61,7 +61,7 @@ def open_project(options: argparse.Namespace) -> tuple[Reading, Schema, Settings
 def print_changes(last: LastTime, as_json: bool) -> None:
     """Print how the table is not that of the project; beside JSON, to standard error."""
     out = sys.stderr if as_json else sys.stdout
-    print(f"Decided as for {last.table or 'the table of the project'}. What changed:", file=out)
+    print(f"Roles taken from {last.table or 'the table of the project'}. Differences:", file=out)
     for change in last.changes:
         print(f"{change.what:<14}{change.sentence if as_json else change.in_full}", file=out)
     if not last.changes:

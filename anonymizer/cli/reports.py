@@ -92,15 +92,13 @@ def write_reports(
 
 def add_gate(parser: argparse.ArgumentParser) -> None:
     """Add the options that look at what would leave, and say why it may."""
-    parser.add_argument(
-        "--check", action="store_true", help="say what stands in the way of the release, and write nothing"
-    )
+    parser.add_argument("--check", action="store_true", help="list the risks that are open, and write nothing")
     parser.add_argument(
         "--reason",
         action="append",
         default=[],
         metavar="KEY=TEXT",
-        help="why the release may leave although something stands in the way; the report keeps it; repeatable",
+        help="why the release is written although a risk is open; the report keeps it; repeatable",
     )
 
 
@@ -112,11 +110,11 @@ def reasons_of(texts: Sequence[str], gate: Gate) -> dict[str, str]:
         keys = [finding.key for finding in gate.findings if text.startswith(f"{finding.key}=")]
         if "=" not in text:
             raise ParameterError(
-                f"--reason {text!r} names no finding.", remedy="Write it as KEY=TEXT, as --check does."
+                f"--reason {text!r}: no such finding.", remedy="Write it as KEY=TEXT, as --check does."
             )
         if not keys:
             key = text.partition("=")[0]
-            print(f"Nothing to see to is called {key!r}; --check says what is.", file=sys.stderr)
+            print(f"No finding is called {key!r}. Run --check to list them.", file=sys.stderr)
             continue
         key = max(keys, key=len)
         reasons[key] = text[len(key) + 1 :]

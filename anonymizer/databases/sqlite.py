@@ -96,7 +96,7 @@ class SQLite:
         if code & 255 in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return ReadError(f"Somebody else writes to {address.place}.", remedy="Try again when they are done.")
         if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
-            return ReadError(f"{address.place} is no SQLite database, or is damaged.", remedy="Bring another.")
+            return ReadError(f"{address.place} is no SQLite database, or is damaged.", remedy="Use another file.")
         if isinstance(error, sqlite3.Warning | sqlite3.ProgrammingError) or "syntax error" in text:
             return not_one_select(address)
         return ReadError(f"The database {address.place} cannot be read.", remedy="Check the table or the query.")

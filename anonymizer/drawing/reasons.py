@@ -106,7 +106,7 @@ def _reason(
             short = f"where {failure[0].shortfall(failure[1])}"
         else:
             continue
-        return f"because a split above ({undone}) leaves a group {short}, and goes with all below"
+        return f"because the split above ({undone}) left a group {short}"
     return "because this branch, or a group in it, did not keep the other limits asked for"
 
 

@@ -27,7 +27,7 @@ COLOURS: dict[str, str] = {
     "sure": "how sure an attacker is",
     "n": "how many look alike",
     "classes": "class shares",
-    "digression": "how far numbers give away (Δ)",
+    "digression": "narrowest range that somebody learns (Δ)",
     "tidi": "risk as in the papers (TIDI)",
 }
 """The measures that nodes can be coloured by, in words; digression where a sensitive column is numeric."""

@@ -116,7 +116,7 @@ def ends(column: Column, holders: NDArray[np.int64], own: NDArray[np.float64]) -
             f"The {' and the '.join(sides)} “{column.name}” is one person's, and {how}.",
             f"The next value is {share:.0%} of the range away: somebody who knows that a person is far out finds them.",
             (column.name,),
-            (Repair("Write public ends", settings=(("numbers", "public"),)),) if boxed else coarser(column),
+            (Repair("Write round ends", settings=(("numbers", "public"),)),) if boxed else coarser(column),
         )
 
 

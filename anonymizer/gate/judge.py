@@ -151,7 +151,7 @@ def judge(
 
 
 def is_settled(finding: Finding, settings: Settings) -> bool:
-    """Return True when the settings are already those of a repair, such as public ends."""
+    """Return True when the settings are already those of a repair, such as round ends."""
     return any(
         repair.settings and all(settings[name] == value for name, value in repair.settings)
         for repair in finding.repairs
@@ -178,7 +178,7 @@ def shared(
             f"one value: {name}",
             Severity.LOOK,
             rows_of(check),
-            f"Everybody in the group shares one “{name}”.",
+            f"All people of a group have the same “{name}”.",
             f"{check.sentence} So anybody known to be in the group has it.",
             (name,),
             (repair, leave_out(name)),

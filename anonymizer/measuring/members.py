@@ -44,7 +44,7 @@ class Members:
     @property
     def sentence(self) -> str:
         """The same in words, with what comes from the grouping."""
-        text = f"By the likeliest value of their look-alikes {share(self.inside)} of the people in it are guessed right"
+        text = f"By the likeliest value in their group {share(self.inside)} of the people in it are guessed right"
         if self.outside is not None:
             text += f", {share(self.outside)} of people who were held out while groups were made of the others"
         if self.blind is not None:

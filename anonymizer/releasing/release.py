@@ -255,8 +255,8 @@ class Release:
         if self.bars:
             first, more = self.bars[0], len(self.bars) - 1
             raise GuaranteeError(
-                f"The release may not leave yet: {'; '.join(self.bars[:5])}{' …' if more > 4 else ''}.",
-                remedy=f"Repair it, or say why it may leave all the same: reasons={{{first!r}: '…'}}.",
+                f"The release is not ready: {'; '.join(self.bars[:5])}{' …' if more > 4 else ''}.",
+                remedy=f"Repair it, or release it with a reason: reasons={{{first!r}: '…'}}.",
             )
 
     def _write(self, sink: BinaryIO, format: str, group: int = ROW_GROUP) -> None:

@@ -1,4 +1,4 @@
-"""What public ends of intervals and public groups of levels cost: the loss of the same groups, written in both ways."""
+"""What round ends of intervals and public groups of levels cost: the loss of the same groups, written in both ways."""
 
 from typing import TYPE_CHECKING
 

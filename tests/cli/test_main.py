@@ -71,7 +71,7 @@ def test_anonymize__the_table_says_what_the_report_says(capsys: Capture) -> None
     report = json.loads(Path("report.json").read_text("utf-8"))
     before, after = report["linking_risk"]["before"], report["linking_risk"]["after"]
     assert lines["records"] == [str(before["records"]), str(after["records"])]
-    assert lines["groups of look-alikes"] == [str(before["groups"]), str(after["groups"])]
+    assert lines["groups"] == [str(before["groups"]), str(after["groups"])]
     assert lines["unique records"] == [str(before["unique_records"]), str(after["unique_records"])]
     assert lines["smallest group"] == [str(before["smallest_group"]), str(after["smallest_group"])]
     assert lines["detail lost (GCP)"] == ["0", f"{report['utility']['gcp']:.3f}"]

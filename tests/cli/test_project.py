@@ -20,7 +20,7 @@ def test_project__of_a_packet_decides_next_years_file(capsys: Capture) -> None:
     status = main(["anonymize", "new.csv", "--project", "last.json", "--report", "report.json"])
     lines = capsys.readouterr().out.splitlines()
     assert status in (0, 1)  # the reasons spoke of last year's values, so the gate may ask again
-    assert lines[0] == "Decided as for people.csv. What changed:"
+    assert lines[0] == "Roles taken from people.csv. Differences:"
     assert any(line.startswith("renamed?") and "'post_code'" in line for line in lines)
     assert any(line.startswith("new column") and "'ward'" in line for line in lines)
     assert lines.index("") < next(at for at, line in enumerate(lines) if line.startswith("Records"))

@@ -128,7 +128,7 @@ def test_release__that_may_not_leave_is_not_written(place: Any) -> None:
     address, _ = place
     release, schema, verification = release_of()
     barred = Release(release.columns, release.order, release.method, bars=("identifying name",))
-    with pytest.raises(GuaranteeError, match="may not leave yet"):
+    with pytest.raises(GuaranteeError, match="is not ready"):
         write_release(barred, address.but(table=("", "released")), schema, verification, LIMITS)
     with pytest.raises(AnonymizerError, match="There is no table 'released'"):
         rows_at(address.but(table=("", "released")))

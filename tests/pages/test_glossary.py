@@ -21,7 +21,7 @@ EVERYDAY = {
     "identifying", "internal report", "key", "kind", "leaf", "limit", "linking", "margin", "mean", "median", "missing",
     "noise", "person", "raw", "record", "room", "rule", "setting", "split", "stage", "target", "verification", "hall",
     "insensitive", "sensitive", "node", "spread", "concatenated", "scenario", "threshold", "project file", "inference",
-    "significance", "pruning", "not k-anonymous", "isolation", "posterior", "public ends", "budget",
+    "significance", "pruning", "not k-anonymous", "isolation", "posterior", "round ends", "budget",
 }  # fmt: skip
 """Words of the glossary that mean on a page what they mean anywhere, or stand on every page."""
 

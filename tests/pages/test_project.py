@@ -30,7 +30,7 @@ def test_a_project_before_its_table__waits_and_is_taken_over() -> None:
     app = open_file(open_page(), file_of(before))
     ws = session_of(app)
     assert not app.exception
-    assert "waits for its table" in plain_text(app)
+    assert "Now choose its table" in plain_text(app)
     assert "120 records × 5 columns" in plain_text(app)
     drop(app, FOUR, "four.csv")
     assert "Its columns differ" in plain_text(app)
@@ -45,7 +45,7 @@ def test_a_project_before_its_table__waits_and_is_taken_over() -> None:
 def test_a_project_that_waits__can_be_put_away() -> None:
     app = open_file(open_page(), file_of(people()))
     app.button(key="put away").click().run()
-    assert "waits for its table" not in plain_text(app)
+    assert "Now choose its table" not in plain_text(app)
     drop(app, PEOPLE, "people.csv")
     assert session_of(app).schema is None
 
@@ -228,6 +228,6 @@ def test_a_codebook_that_is_none__leaves_everything_as_it_is() -> None:
 def test_a_codebook_is_opened_by_the_opener_of_projects_and_waits() -> None:
     app = open_page()
     app = next(one for one in app.file_uploader if "codebook" in one.label).upload("b.csv", BOOK).run()
-    assert "A codebook of 2 columns waits for its table" in texts(app)
+    assert "A codebook of 2 columns is loaded. Now choose its table." in texts(app)
     app.button(key="put codebook away").click().run()
-    assert "waits for its table" not in texts(app)
+    assert "Now choose its table" not in texts(app)

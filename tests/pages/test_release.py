@@ -215,7 +215,7 @@ def test_cells__are_written_as_chosen_and_explained(writing: str, numbers: str) 
         assert sorted(map(str, released_rows[name])) == sorted(map(str, made.release.frame()[name]))
     public, ranges = (anonymize(CUSTOMERS, SCHEMA, generalizer="uniform", k=2, writing=writing, numbers=name)
                       for name in INTERVALS)  # fmt: skip
-    price = f"{share(public.utility.gcp)} with public ends, {share(ranges.utility.gcp)} with ends that are values"
+    price = f"{share(public.utility.gcp)} with round ends, {share(ranges.utility.gcp)} with exact ends"
     assert price in plain_text(app)
     strip = {item.label: item.value for item in on_release(app).metric}
     assert strip["Detail lost (GCP)"] == strip["Detail lost"] == share(made.utility.gcp)

@@ -88,7 +88,7 @@ def test_risk_before__is_that_of_the_chosen_columns() -> None:
     risk = linkage_risk(TABLE, ["age", "sex"])
     assert 0 < risk.unique < len(TABLE)
     assert metric(app, "Rows that fit one person only") == str(risk.unique)
-    assert metric(app, "Groups of look-alikes") == str(risk.groups)
+    assert metric(app, "Groups") == str(risk.groups)
     above = risk.share_above(1 / session_of(app).settings.prosecutor_limit)
     assert metric(app, "Rows above your limit") == f"{round(above * len(TABLE)):,}"
     assert metric(app, "Marketer risk") == share(risk.marketer)
@@ -203,13 +203,13 @@ def test_domain__what_was_typed_is_forgotten_when_it_is_read_from_the_data() -> 
 
 def test_step__of_public_ends_is_declared_alone() -> None:
     app = open_page(session())
-    step = next(box for box in app.text_input if box.label.startswith("Public ends"))
+    step = next(box for box in app.text_input if box.label.startswith("Round ends"))
     step.set_value("5")
     app = press(app, "Declare this domain")
     assert not app.error
     assert (session_of(app).schema["age"].domain, session_of(app).schema["age"].grid) == (None, (5.0, 0.0))
     for wrong in ("five", "-1", "nan"):
-        next(box for box in app.text_input if box.label.startswith("Public ends")).set_value(wrong)
+        next(box for box in app.text_input if box.label.startswith("Round ends")).set_value(wrong)
         app = press(app, "Declare this domain")
         assert not app.exception
         assert len(app.error) == 1
@@ -247,7 +247,7 @@ def test_public_cuts__of_a_column_are_declared_alone() -> None:
 def test_step__of_a_date_is_a_part_of_the_calendar() -> None:
     table = TABLE.assign(age=pd.date_range("2020-01-01", periods=len(TABLE)))
     app = open_page(session(table, Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["income"])))
-    next(box for box in app.selectbox if box.label.startswith("Public ends")).set_value("month")
+    next(box for box in app.selectbox if box.label.startswith("Round ends")).set_value("month")
     app = press(app, "Declare this domain")
     assert session_of(app).schema["age"].grid == ("month", 0.0)
     column = session_of(app).schema["age"]

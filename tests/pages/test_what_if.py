@@ -96,7 +96,7 @@ def test_what_if_i_knew__counts_those_who_remain() -> None:
 def test_public_ends__cost_what_is_said_and_can_be_chosen() -> None:
     app = open_view(session())
     ways = {name: anonymize(TABLE, SCHEMA, generalizer="uniform", numbers=name).utility.gcp for name in INTERVALS}
-    price = f"{share(ways['public'])} with public ends, {share(ways['range'])} with ends that are values"
+    price = f"{share(ways['public'])} with round ends, {share(ways['range'])} with exact ends"
     for name in INTERVALS:
         next(box for box in app.selectbox if box.label == "Numbers and dates").set_value(name).run()
         assert not app.exception

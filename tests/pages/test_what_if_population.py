@@ -85,7 +85,7 @@ def test_limits_of_attackers__judge_the_release() -> None:
     app = boxes[0].set_value(11).run()
     assert app.session_state["workspace"].settings.prosecutor_limit == 11
     part = share(float((after.f < 11).mean()))
-    assert any(f"Above your limit for {part} of the records" in item.value for item in app.warning)
+    assert any(f"{part} of the rows are above your limit" in item.value for item in app.warning)
 
 
 def test_k_of_a_sample__is_that_of_the_accepted_risk_and_can_be_used() -> None:

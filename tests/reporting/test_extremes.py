@@ -1,4 +1,4 @@
-"""With public ends neither the data dictionary nor a report holds an extreme of the original."""
+"""With round ends neither the data dictionary nor a report holds an extreme of the original."""
 
 import json
 

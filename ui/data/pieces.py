@@ -75,6 +75,6 @@ def opening(ws: Workspace) -> bool:
     elif isinstance(job.failure, AnonymizerError):
         ws.refuse(job.failure)
     else:
-        ws.refuse(ReadError(f"{job.key} cannot be read ({type(job.failure).__name__}).", remedy="Bring another one."))
+        ws.refuse(ReadError(f"{job.key} cannot be read ({type(job.failure).__name__}).", remedy="Choose another one."))
     st.rerun()
     return True

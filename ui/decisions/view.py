@@ -190,7 +190,9 @@ def awaited(ws: Workspace) -> None:
             border=True, horizontal=True, wrap=False, vertical_alignment="center", key="waiting codebook"
         ):
             number = plural(len(ws.decisions.codebook), "column")
-            st.markdown(f":material/menu_book: A codebook of {number} waits for its table: bring it.", width="stretch")
+            st.markdown(
+                f":material/menu_book: A codebook of {number} is loaded. Now choose its table.", width="stretch"
+            )
             st.button(
                 "Put it away", key="put codebook away", type="tertiary", icon=":material/close:",
                 on_click=put_codebook_away,
@@ -203,8 +205,8 @@ def awaited(ws: Workspace) -> None:
         shape = f"{plural(project.records, 'record')} × {plural(len(project.schema.columns), 'column')}"
         saved = f", saved {moment(project.saved)}" if project.saved else ""
         st.markdown(
-            f":material/hourglass_top: The project of {name} ({shape}{saved}) waits for its table: bring the file, or "
-            "another one with the same columns.",
+            f":material/hourglass_top: The project of {name} ({shape}{saved}) is loaded. Now choose its table: the same "
+            "file, or one with the same columns.",
             width="stretch",
         )
         st.button("Put it away", key="put away", type="tertiary", icon=":material/close:", on_click=put_away)

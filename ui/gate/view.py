@@ -52,7 +52,9 @@ def headline(gate: Gate, where: str = WHERE, *, so_far: bool = False) -> None:
     looked for."""
     st.title(plain(gate.verdict) + (", so far" if so_far else ""), anchor=False, help=plain(where))
     looks = sum(not several.reason for several in together(gate.of(Severity.LOOK)))
-    text = ["Repair it or give a reason." if gate.risks == 1 else "Repair them or give reasons."] * bool(gate.open)
+    text = [
+        "Repair it, or release it with a reason." if gate.risks == 1 else "Repair them, or release them with a reason."
+    ] * bool(gate.open)
     if looks:
         what = "more" if gate.open else "thing" if looks == 1 else "things"
         text.append(f"{looks:,} {what} {'is' if looks == 1 else 'are'} worth a look.")

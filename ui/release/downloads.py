@@ -120,7 +120,7 @@ def do_it_again(ws: Workspace, report: Report) -> None:
 
 def reason_field(ws: Workspace, report: Report) -> str:
     """Return the reason for letting a release go that failed a check, typed here; "" as long as it says too little."""
-    st.markdown("**This release fails a required check.** Say why it may leave all the same; the report will keep it.")
+    st.markdown("**This release fails a required check.** To release it, give a reason. The report keeps it.")
     ws.state(ReleaseState).reason = st.text_area(
         "Reason",
         reason_for(ws, report),

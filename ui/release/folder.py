@@ -221,7 +221,7 @@ def outcome(ws: Workspace, answer: Outcome) -> None:
         st.success(
             f"**{plain(result.folder.name)}** is {'made' if ws.source is not None else 'written'} and checked: "
             f"{plural(result.after.records, 'row')} in "
-            f"{plural(len(result.manifest.parts), 'file')}, {plural(result.after.groups, 'group')} of look-alikes, the "
+            f"{plural(len(result.manifest.parts), 'file')}, {plural(result.after.groups, 'group')}, the "
             f"smallest of {count(result.after.smallest)}; {share(loss)} of the detail is lost.",
             icon=":material/folder:",
         )

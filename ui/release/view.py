@@ -195,9 +195,7 @@ def what_changed(ws: Workspace, report: Report) -> None:
         sentences = [f"Discernibility: {count(utility.discernibility)} (the sum of squared group sizes)."]
         if utility.error is not None and not ws.flow.encoded.by_numbers:
             target = plain(ws.flow.encoded.target.title)
-            sentences.insert(
-                0, f"{share(utility.error)} of the rows lack the most frequent {target} of their look-alikes."
-            )
+            sentences.insert(0, f"{share(utility.error)} of the rows lack the most frequent {target} of their group.")
         if report.guess_sentence:
             sentences.insert(1, plain(report.guess_sentence))
         if utility.left_out:

@@ -40,7 +40,7 @@ def risk_before(ws: Workspace) -> None:
         for name in OTHERS:
             attacker(ws, risk, name, *attackers[name])
         with st.container(horizontal=True, gap="medium"):
-            st.metric("Groups of look-alikes", count(risk.groups), help="Different combinations of these columns.")
+            st.metric("Groups", count(risk.groups), help="Different combinations of these columns.")
             st.metric("Smallest group", count(risk.smallest), help="Persons in the smallest such group.")
             st.metric("Mean group", f"{risk.mean:,.1f}", help="Persons in a group, on average.")
 
@@ -58,7 +58,7 @@ def limit(ws: Workspace, name: str, words: str) -> None:
 def attacker(ws: Workspace, risk: LinkageRisk, name: str, chance: float, words: str) -> None:
     """Draw one kind of attacker: the risk, the limit the steward accepts, and whether it holds."""
     st.metric(f"{SETTINGS[f'{name}_limit'].title} risk", share(chance), help=plain(words))
-    limit(ws, name, "Accept one chance in")
+    limit(ws, name, "Highest risk you accept: 1 in")
     accepted = 1 / ws.settings[f"{name}_limit"]
     if chance * (1 - ROUNDING) <= accepted:
         st.success("Within your limit.", icon=":material/check:")
@@ -66,7 +66,7 @@ def attacker(ws: Workspace, risk: LinkageRisk, name: str, chance: float, words: 
         st.warning(f"Above your limit of {share(accepted)}.", icon=":material/warning:")
     else:
         part = share(risk.share_above(accepted))
-        st.warning(f"Above your limit for {part} of the rows.", icon=":material/warning:")
+        st.warning(f"{part} of the rows are above your limit.", icon=":material/warning:")
 
 
 def singling_chart(ws: Workspace) -> None:

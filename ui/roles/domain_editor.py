@@ -102,8 +102,8 @@ def step_of_ends(column: Column) -> str:
     step = value_text(column.grid[0]) if column.grid else ""
     if column.kind is Kind.DATE:
         names = ["", *DATE_STEPS]
-        return st.selectbox("Public ends: whole", names, names.index(step), format_func=lambda name: name or "proposed")
-    return st.text_input("Public ends: step", step, placeholder="proposed")
+        return st.selectbox("Round ends: whole", names, names.index(step), format_func=lambda name: name or "proposed")
+    return st.text_input("Round ends: step", step, placeholder="proposed")
 
 
 def cut_fields(column: Column) -> dict[str, str]:

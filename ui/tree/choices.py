@@ -84,7 +84,7 @@ def view_choices(ws: Workspace, pruning: Pruning) -> TreeState:
         if state.view == "tree":
             names = list(PARTS)
             state.what = st.selectbox("Show", names, names.index(state.what), format_func=PARTS.get, key="tree parts")
-            below = "Below the root, or below the node you look closer at"
+            below = "Below the root, or below the branch you zoomed into"
             state.depth = st.slider("Levels unfolded", 1, 12, state.depth, key="tree depth", help=below)
     if pruning.n_steps:
         st.caption("Pruning", width="content")

@@ -54,7 +54,7 @@ def draw(
         if states.left_out:
             st.caption(
                 f"{plural(states.left_out, 'group')} of {len(pruning.cut()):,} are too narrow to be drawn at this "
-                "width: double click a box, or pick it and look closer, to see what is below it."
+                "width: double click a box, or pick it and zoom in, to see what is below it."
             )
 
     return left_out

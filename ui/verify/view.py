@@ -168,7 +168,7 @@ def table(names: list[str], verification: Verification, is_named: bool, copy: by
         st.download_button(
             "Clean copy (Parquet)", copy, "clean-copy.parquet", "application/vnd.apache.parquet",
             icon=":material/download:", on_click="ignore", key="download clean copy",
-            help="The rows and nothing else. It is kept in this session until you bring another file.",
+            help="The rows and nothing else. It is kept in this session until you choose another file.",
         )  # fmt: skip
     for each in sorted(judged, key=lambda check: bool(check.passed)):
         check_line(each)

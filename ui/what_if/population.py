@@ -212,7 +212,11 @@ def judgement(ws: Workspace, after: SampleRisk) -> None:
         with place, st.container(border=True, height="stretch"):
             st.metric(f"{SETTINGS[setting].title} risk", share(chance))
             limit = st.number_input(
-                "Accept one chance in", 1, 1_000_000, ws.settings[setting], key=f"sample {setting} {ws.version}"
+                "Highest risk you accept: 1 in",
+                1,
+                1_000_000,
+                ws.settings[setting],
+                key=f"sample {setting} {ws.version}",
             )
             ws.set(**{setting: limit})
             if chance <= 1 / limit + EQUAL:
@@ -221,7 +225,7 @@ def judgement(ws: Workspace, after: SampleRisk) -> None:
                 st.warning(f"Above your limit of {share(1 / limit)}.", icon=":material/warning:")
             else:
                 part = share(float((sizes < limit * (1 - EQUAL)).mean()))
-                st.warning(f"Above your limit for {part} of the records.", icon=":material/warning:")
+                st.warning(f"{part} of the rows are above your limit.", icon=":material/warning:")
 
 
 def k_for_sample(ws: Workspace, before: SampleRisk) -> None:
@@ -236,7 +240,7 @@ def k_for_sample(ws: Workspace, before: SampleRisk) -> None:
     k = max(by_risk, by_map)
     st.markdown(
         f"Against the journalist, **k = {count(by_risk)}** keeps the risk of a record at one in {count(limit)}, if "
-        f"everybody was as likely to be drawn. From **k = {count(by_map)}** on, look-alikes stand for more than "
+        f"everybody was as likely to be drawn. From **k = {count(by_map)}** on, a group stands for more than "
         f"{count(limit)} people of the population, but for an error of {share(ERROR)}. Neither stops the prosecutor."
     )
     if k > ws.k:

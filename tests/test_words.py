@@ -1,0 +1,78 @@
+"""One word for a thing: what people read on pages, in reports and on the terminal holds none of the words that have
+another in the glossary, nor turns of phrase that nobody would say."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PLACES = ("anonymizer", "ui", "pages")
+INSTEAD = {
+    r"look-alikes": "group",
+    r"\bmend(s|ed|ing)?\b": "fix",
+    r"\bequivalence class": "group",
+    r"\bindividuals\b": "persons",
+    r"\bends that are values\b": "exact ends",
+    r"\bpublic ends\b": "round ends",
+    r"\bReady to leave\b": "Ready",
+    r"\bdropp?ed on\b": "opened",
+    r"\bForget it\b": "Remove table",
+    r"\bBring another\b": "open another",
+    r"\bwaits for its table\b": "Now choose its table.",
+    r"\bAccept one chance\b": "Highest risk you accept",
+    r"\b(may|can) leave\b": "may be released",
+    r"\bsays it all\b": "both give roles",
+    r"\bTake it away\b": "Download",
+    r"\bPoint at a person\b": "identify a person",
+    r"\bnames no finding\b": "no such finding",
+    r"\bLook closer\b": "Zoom into this branch",
+}
+"""What is not written, and what is instead."""
+
+
+def texts_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The texts in a module that are no docstrings, with their lines; what is filled in is an ellipsis."""
+    tree = ast.parse(path.read_text("utf-8"))
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield (
+                node.lineno,
+                "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values),
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone | parts:
+            yield node.lineno, node.value
+
+
+def test_texts__use_the_words_of_the_glossary() -> None:
+    others = [
+        f"{path.relative_to(ROOT)}:{line}: {match[0]!r}, instead {word!r}"
+        for place in PLACES
+        for path in sorted((ROOT / place).rglob("*.py"))
+        for line, text in texts_of(path)
+        for pattern, word in INSTEAD.items()
+        if (match := re.search(pattern, text, re.IGNORECASE))
+    ]
+    assert others == []
+
+
+DOCUMENTS = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("EXTENDING", "OPERATING", "POPULATION"))]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_documents__use_the_words_of_the_glossary(path: Path) -> None:
+    text = path.read_text("utf-8")
+    others = [
+        (match[0], word) for pattern, word in INSTEAD.items() if (match := re.search(pattern, text, re.IGNORECASE))
+    ]
+    assert others == []
+
+
+def test_a_word_that_has_another__is_seen(tmp_path: Path) -> None:
+    module = tmp_path / "page.py"
+    module.write_text('"""Look-alikes."""\nx = f"All {1} look-alikes"\ny = "mend"\n', "utf-8")
+    assert list(texts_of(module)) == [(2, "All … look-alikes"), (3, "mend")]
