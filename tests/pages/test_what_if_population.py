@@ -75,7 +75,7 @@ def test_a_table_of_the_population__is_counted() -> None:
 
 def test_limits_of_attackers__judge_the_release() -> None:
     app = open_view(session(k=10), VIEW)
-    boxes = [item for item in app.number_input if item.label.startswith("Accept")]
+    boxes = [item for item in app.number_input if item.label.startswith("Highest risk you accept")]
     assert [box.value for box in boxes] == [10, 10, 20]
     after = after_of(app.session_state["workspace"], Population())
     assert [item.value for item in app.metric if item.label.endswith("risk") and item.label[0] in "PJM"] == [

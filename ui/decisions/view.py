@@ -205,8 +205,8 @@ def awaited(ws: Workspace) -> None:
         shape = f"{plural(project.records, 'record')} × {plural(len(project.schema.columns), 'column')}"
         saved = f", saved {moment(project.saved)}" if project.saved else ""
         st.markdown(
-            f":material/hourglass_top: The project of {name} ({shape}{saved}) is loaded. Now choose its table: the same "
-            "file, or one with the same columns.",
+            f":material/hourglass_top: The project of {name} ({shape}{saved}) is loaded. Now choose its table: the "
+            "same file, or one with the same columns.",
             width="stretch",
         )
         st.button("Put it away", key="put away", type="tertiary", icon=":material/close:", on_click=put_away)
