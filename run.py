@@ -44,8 +44,8 @@ STAMP = VENV / "copse-setup.json"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Programs, looked for on the PATH, that the browser walks can drive."""
 
-SIDE_BY_SIDE = ("-n", str(min(8, (os.cpu_count() or 2) + 2)), "--dist", "worksteal", "--durations", "30")
-"""How pytest runs everything: two processes more than there are processors, as walks often wait; eight at most."""
+SIDE_BY_SIDE = ("-n", str(min(8, (os.cpu_count() or 2) + 1)), "--dist", "worksteal", "--durations", "30")
+"""How pytest runs everything: one process more than there are processors, as walks often wait; eight at most."""
 
 QUICK = ("-m", "not browser and not programs")
 """What pytest leaves out where it must be quick."""

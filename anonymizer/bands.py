@@ -122,15 +122,14 @@ class Bands:
         """Return the texts of the longest runs that levels, in their order, are; of a level that is in none, itself."""
         places, texts, at = [self._place[level] for level in levels], [], 0
         while at < len(places):
-            last = next(
-                last for last in range(len(places) - 1, at - 1, -1) if last == at or self._is_run(places[at : last + 1])
-            )
-            texts.append(self._text_of.get((places[at], places[last]), levels[at]))
+            last = at
+            while last + 1 < len(places) and places[last + 1] == places[last] + 1:
+                last += 1
+            while last > at and (places[at], places[last]) not in self._text_of:
+                last -= 1
+            texts.append(self._text_of[places[at], places[last]] if last > at else levels[at])
             at = last + 1
         return tuple(texts)
-
-    def _is_run(self, places: list[int]) -> bool:
-        return places[-1] - places[0] == len(places) - 1 and (places[0], places[-1]) in self._text_of
 
     @cached_property
     def _place(self) -> dict[str, int]:
