@@ -325,7 +325,7 @@ def test_workbook__with_anything_hidden_is_refused() -> None:
 
 def test_packet__of_a_release_that_may_not_leave() -> None:
     barred = replace(flow().leaving, bars=("unchanged: ill",))
-    with pytest.raises(GuaranteeError, match="may not leave"):
+    with pytest.raises(GuaranteeError, match="is not ready"):
         packet_of(barred, findings(), STATEMENT, "external")
 
 
