@@ -1,4 +1,5 @@
-"""Compile every loop before anybody waits for one: once after every update, with a bar.
+"""Compile every loop before anybody waits for one: once after every update, with a bar. A second process helps where
+there are two processors.
 
 The machine code is kept beside the sources, or where numba finds a place that can be written to. A mark beside it says
 of which sources it is, so that a start knows whether a compiler will be needed.
@@ -7,11 +8,13 @@ of which sources it is, so that a start knows whether a compiler will be needed.
 import gc
 import hashlib
 import os
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -30,6 +33,10 @@ Step = tuple[str, Callable[[], object]]
 """What has to run, in words, and as a function."""
 
 PACKAGE = Path(__file__).parents[1]
+HELP = "import sys; from anonymizer.cli.warm import help_compiling; help_compiling(sys.argv[1])"
+"""The program that helps to compile."""
+MEDIANS = "Compiling: a first release by median cuts"
+"""What it does first: loops of a release, while the other process compiles those of trees."""
 MARK = "copse-compiled.txt"
 BEGUN = "begun: "
 """Before the digest of the sources in the mark, as long as not all of their loops are compiled."""
@@ -103,21 +110,85 @@ def compile_loops(progress: Progress | None = None) -> None:
         writable = can_write(mark.parent)
         if writable and not is_compiled():
             write_file(mark, begun)
-        work = steps()
-        for number, (words, step) in enumerate(work):
-            if progress is not None:
-                progress(number / len(work), words)
-            step()
+        do_steps(steps(), progress, helped=writable and processors() > 1)
         if progress is not None:
             progress(1.0, "Done")
         if writable:
             write_file(mark, begun.removeprefix(BEGUN))
 
 
+def do_steps(work: list[Step], progress: Progress | None, helped: bool) -> None:
+    """Do all steps, each in this process or in the one that helps, where there is one."""
+    with (
+        tempfile.TemporaryDirectory(prefix="copse-steps-") as folder,
+        helper(folder) if helped else nullcontext() as other,
+    ):
+        for number, (words, step) in enumerate(work):
+            if take(folder, number):
+                if progress is not None:
+                    progress((len(os.listdir(folder)) - 1) / len(work), words)
+                step()
+        if other is None:
+            return
+        if progress is not None and other.poll() is None:
+            progress(1 - 1 / len(work), "Waiting for the second compiler")
+        if other.wait():  # it may have left some half done
+            for _, step in work:
+                step()
+
+
+@contextmanager
+def helper(folder: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Yield a process that does steps of :func:`help_compiling` as long as the block lasts."""
+    paths = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", HELP, folder],
+        stdin=subprocess.PIPE,  # whose end says that this process has ended
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": paths},
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def help_compiling(folder: str) -> None:
+    """Do the steps that no other process has taken: first the loops of a release, then from the last step on. The
+    stages are left to the process that says them; this one ends with it."""
+    threading.Thread(target=end_with_input, daemon=True).start()
+    work = steps()
+    titles = [words for words, _ in work]
+    for number in (titles.index(MEDIANS), *range(len(work) - 1, titles.index(RELEASE), -1)):
+        if take(folder, number):
+            work[number][1]()
+
+
+def end_with_input() -> None:
+    """End this process when its input ends."""
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+def take(folder: str, number: int) -> bool:
+    """Return True for the first process that takes a step."""
+    try:
+        os.close(os.open(os.path.join(folder, str(number)), os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    return True
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
 @contextmanager
 def alone(progress: Progress | None) -> Iterator[None]:
-    """Hold the folder of the mark while the block lasts, once no other process does: numba changes its list of what is
-    compiled without a lock, so that two processes could overwrite each other's machine code."""
+    """Hold the folder of the mark while the block lasts, once no other process does, so that none compiles what another
+    one does."""
     folder, handle = mark_path().parent, None
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
@@ -190,10 +261,13 @@ def first_tree() -> list[Step]:
 
 
 def first_release() -> list[Step]:
-    """Return what loads the loops of the release of a sample."""
+    """Return what loads the loops of the release of a sample: of one that needs no loops of trees, and of the usual."""
     from anonymizer.pipeline import run_flow
 
-    return [("Compiling: a first release", lambda: run_flow(first_flow()))]
+    return [
+        (MEDIANS, lambda: run_flow(first_flow().but(grouping="median-mondrian"))),
+        ("Compiling: a first release", lambda: run_flow(first_flow())),
+    ]
 
 
 def first_flow() -> "Flow":

@@ -54,7 +54,8 @@ class Leaving:
     """The groups that leave: ``stripes`` from left to right; ``groups``, all of them; how many of them hold no class
     of the target likelier than 1 in 2, ``up_to_even``, and how many hold one class alone, ``certain``. ``records``: how
     many there are of each shade; ``ranges``: what the steps of ranges say, in the column's unit, widest first; () where
-    colours are no ranges; ``number``: the column that they are of, the first numeric sensitive one."""
+    colours are no ranges; ``number``: the column that they are of, the first numeric sensitive one. ``at``: the stripe
+    of a group of look-alikes, by the tree's group that it is of and its own number."""
 
     stripes: tuple[Stripe, ...]
     groups: int
@@ -63,6 +64,7 @@ class Leaving:
     records: Mapping[int, int] = field(default_factory=dict)
     ranges: tuple[str, ...] = ()
     number: str = ""
+    at: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
     def payload(self) -> list[list[Any]]:
         """Return the stripes as plain lists, for a browser."""
@@ -99,25 +101,26 @@ def leaving(
     whole = max(int(tree.n[focus]), 1)
     start = (np.concatenate(([0], np.cumsum(np.where(tree.is_leaf, tree.n, 0)))) / whole)[:-1]
     start = start - start[focus]
+    columns, places = _stripes(node, shade[which], counts / whole, sizes[which], which, start)
     stripes = [
         Stripe(
             left, width, one, look, groups, least, most_records,
             _words(encoded, int(most[own]), least, int(largest[own])) if groups == 1 else "",
         )
-        for one, look, width, left, groups, least, most_records, own in _stripes(
-            node, shade[which], counts / whole, sizes[which], which, start
-        )
+        for one, look, width, left, groups, least, most_records, own in columns
     ]  # fmt: skip
+    visible, joined = _visible(stripes)
     has_classes, numeric = target.n_classes > 1, encoded.numeric if colour_by == "digression" else None
     present = np.unique(which)
     return Leaving(
-        tuple(_visible(stripes)),
+        tuple(visible),
         len(present),
         int((share[present] <= 0.5).sum()) if has_classes else 0,
         int((share[present] >= 1).sum()) if has_classes else 0,
         {int(look): int(counts[shade[which] == look].sum()) for look in np.unique(shade[which])},
         () if numeric is None else _range_texts(numeric),
         "" if numeric is None else numeric.titles[0],
+        dict(zip(zip(node.tolist(), which.tolist(), strict=True), joined[places].tolist(), strict=True)),
     )
 
 
@@ -203,8 +206,9 @@ def _stripes(
     size: NDArray[np.int64],
     which: NDArray[np.int64],
     start: NDArray[np.float64],
-) -> list[tuple[int, int, float, float, int, int, int, int]]:
-    """Return node, shade, width, left end, groups, least and most records, and one of the groups, of each stripe.
+) -> tuple[list[tuple[int, int, float, float, int, int, int, int]], NDArray[np.int64]]:
+    """Return node, shade, width, left end, groups, least and most records, and one of the groups, of each stripe; and
+    (q,) the stripe of each entry.
 
     The first five arguments are (q,), one entry for a group of look-alikes in a group of the tree; what is narrow is
     one stripe for each node and shade. ``start`` (m,): where each node begins.
@@ -224,12 +228,14 @@ def _stripes(
         one, shade[first][order], wide, start[one] + before - before[opening], np.bincount(of)[order], least[order],
         most[order], which[first][order],
     )  # fmt: skip
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+    return list(zip(*(column.tolist() for column in columns), strict=True)), np.argsort(order)[of]
 
 
-def _visible(stripes: list[Stripe]) -> list[Stripe]:
-    """Return the stripes with those that are too narrow to be seen drawn as one with what stands beside them."""
+def _visible(stripes: list[Stripe]) -> tuple[list[Stripe], NDArray[np.int64]]:
+    """Return the stripes with those that are too narrow to be seen drawn as one with what stands beside them, and the
+    place among these of each."""
     rows: list[Stripe] = []
+    places = []
     for stripe in stripes:
         last = rows[-1] if rows else None
         if last is not None and last.width < NARROWEST:
@@ -240,4 +246,5 @@ def _visible(stripes: list[Stripe]) -> list[Stripe]:
             )  # fmt: skip
         else:
             rows.append(stripe)
-    return rows
+        places.append(len(rows) - 1)
+    return rows, np.array(places, np.int64)

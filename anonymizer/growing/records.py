@@ -193,7 +193,10 @@ def grow_subtree(
     by_numbers = node.sums.dtype.kind == "f"
     hist = np.zeros(int(columns.n_codes.max()) * len(node.sums), dtype=np.float64 if by_numbers else np.int32)
     how = np.array(node.sums), np.array(node.active), node.depth, growth, hist
-    branch = Branch(*kernels.grow_branch(columns, start, end, *how))
+    if node.depth == growth.max_depth or node.n < 2 * growth.min_leaf:
+        branch = Branch.of_leaf(start, end, node.sums)  # without loops, which may have to be compiled
+    else:
+        branch = Branch(*kernels.grow_branch(columns, start, end, *how))
     targets = (encoded.target, *encoded.others) if by_numbers else encoded.others
     counts = [count_of(branch, columns.order, target) for target in targets]
     if not by_numbers:

@@ -70,6 +70,14 @@ class Branch:
     last: NDArray[np.int64]
     sums: NDArray[Any]
 
+    @classmethod
+    def of_leaf(cls, first: int, last: int, sums: NDArray[Any]) -> "Branch":
+        """Return the branch of one node that is not divided."""
+        parent, feature, code_left, code_right = np.full((4, 1), -1, np.int32)
+        start, listed, listed_left = np.zeros(1, np.int64), np.empty(0, np.uint16), np.zeros(1, np.uint8)
+        run, sums = np.array([[first], [last]]), np.array(sums)[None]
+        return cls(parent, feature, code_left, code_right, start, listed, listed_left, run[0], run[1], sums)
+
 
 class Hulls(NamedTuple):
     """The smallest boxes that hold the records of m nodes, (m, p) each: see :class:`anonymizer.growing.tree.Tree`."""

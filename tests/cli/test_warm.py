@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(warm, "PACKAGE", folder)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(warm, "steps", lambda: [("first", lambda: None), ("second", lambda: None)])
+    monkeypatch.setattr(warm, "processors", lambda: 1)
     return folder
 
 
@@ -77,6 +80,42 @@ def test_compile_loops__waits_for_another_process(package: Path, monkeypatch: py
     warm.compile_loops(lambda share, what: calls.append(what))
     assert calls == ["Waiting: another Copse is compiling", "first", "second", "Done"]
     os.close(lock_folder(package / "__pycache__") or -1)  # nobody holds it any more
+
+
+def test_two_processes__do_each_step_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second begins with the loops of a release, and goes on from the end; stages are said by the first."""
+    done: list[str] = []
+    titles = ["tree", warm.TREE, warm.MEDIANS, warm.RELEASE, "numbers", "persons", "pieces"]
+    monkeypatch.setattr(warm, "steps", lambda: [(title, lambda title=title: done.append(title)) for title in titles])
+    monkeypatch.setattr(warm, "end_with_input", lambda: None)
+    assert warm.take(str(tmp_path), titles.index("persons"))
+    assert not warm.take(str(tmp_path), titles.index("persons"))
+    warm.help_compiling(str(tmp_path))
+    assert done == [warm.MEDIANS, "pieces", "numbers"]
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_helper_that_fails__leaves_nothing_undone(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def helper(folder: str) -> Iterator[subprocess.Popen[bytes]]:
+        assert warm.take(folder, 1)
+        with subprocess.Popen([sys.executable, "-c", f"raise SystemExit({status})"]) as process:
+            yield process
+
+    done: list[str] = []
+    said: list[str] = []
+    monkeypatch.setattr(warm, "helper", helper)
+    work: list[warm.Step] = [(title, lambda title=title: done.append(title)) for title in ("tree", "numbers")]
+    warm.do_steps(work, lambda share, what: said.append(what), helped=True)
+    assert done == ["tree", *(["tree", "numbers"] if status else [])]
+    assert said[0] == "tree"
+
+
+def test_helper__ends_with_the_process_that_it_helps(tmp_path: Path) -> None:
+    with warm.helper(str(tmp_path)) as process:
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 1
 
 
 def test_load_loops__compiles_only_what_was_not(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:

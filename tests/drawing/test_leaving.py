@@ -71,6 +71,24 @@ def test_stripes__of_one_group_say_its_records_and_what_is_learnt() -> None:
         assert stripe.width == pytest.approx(stripe.least / len(of))
 
 
+@pytest.mark.parametrize("generalizer", ["pack", "uniform"])
+def test_a_group_of_look_alikes__is_found_in_its_stripe(generalizer: str) -> None:
+    """Of each record's group: the branch of its stripe, and as many groups there as the stripe says."""
+    flow = flow_of(generalizer)
+    of = classes(flow)
+    picture = leaving(flow.pruning, flow.encoded, flow.leaf, of)
+    group = flow.pruning.group_of_node()[flow.leaf]
+    assert set(picture.at) == set(zip(group.tolist(), of.tolist(), strict=True))
+    held = [0] * len(picture.stripes)
+    for (node, number), place in picture.at.items():
+        stripe = picture.stripes[place]
+        held[place] += 1
+        assert stripe.width >= NARROWEST
+        if stripe.groups == 1:
+            assert (stripe.node, stripe.least) == (node, int((of == number).sum()))
+    assert held == [stripe.groups for stripe in picture.stripes]
+
+
 def test_narrow_stripes__are_joined_and_counted() -> None:
     flow = flow_of("uniform")
     n = len(flow.table)

@@ -7,6 +7,7 @@ from anonymizer.drawing.leaving import Leaving
 from anonymizer.drawing.reasons import explain_leaf
 from anonymizer.drawing.rules import rule_text
 from anonymizer.groups.prune import prune
+from anonymizer.schema import Schema
 from anonymizer.settings import Limits
 from anonymizer.values import value_text
 from tests.drawn_trees import table
@@ -157,6 +158,50 @@ def test_picked_node__is_explained() -> None:
     assert ws.state(TreeState).focus is None
     app.number_input(key="tree leaf").set_value(9).run()
     assert ws.state(TreeState).node is None, "a node of another tree must not stay picked"
+
+
+def test_one_row__is_shown_with_its_released_group_and_so_is_another() -> None:
+    ws = session()
+    app = open_page(ws)
+    flow = ws.flow
+    node = int(flow.pruning.cut()[0])
+    ws.state(TreeState).node = node
+    app.run()
+    inside = np.flatnonzero(flow.pruning.group_of_node()[flow.leaf] == node)
+    cells = flow.released[list(flow.schema.quasi_identifying)].map(str).agg("|".join, axis=1)
+    cells.index = flow.release.order
+    illness = flow.table["illness"]
+    for row in (inside[0], inside[1]):
+        alike = illness[cells.sort_index() == cells[row]]
+        most = alike.value_counts().max()
+        sentence = f"It is released with {len(alike) - 1} other rows that look the same; illness: "
+        assert sentence in plain_text(app)
+        assert f", {most} of {len(alike)}." in plain_text(app)
+        shown = next(frame.value for frame in app.dataframe if "released" in frame.value)
+        assert value_text(flow.table["job"].iloc[row]) == shown.set_index("column")["original"]["job"]
+        app.button(key="another row").click().run()
+        assert not app.exception
+
+
+def test_colours__show_any_sensitive_column() -> None:
+    frame, _ = table()
+    frame = frame.assign(habit=np.where(frame["job"] < "c", "smokes", "runs"), pay=np.arange(len(frame)) % 90)
+    schema = Schema.of(frame, quasi_identifying=["age", "job", "day"], sensitive=["illness", "habit", "pay"])
+    ws = Workspace(reading=sample_reading("four hundred", frame), schema=schema.with_target("illness"))
+    ws.set(k=8)
+    app = open_page(ws)
+    chosen = next(box for box in app.selectbox if box.label == "Colour shows")
+    assert chosen.options[:3] == ["illness", "habit", "pay"]
+    chosen.select_index(1).run()
+    assert not app.exception
+    cells = ws.flow.released[list(ws.flow.schema.quasi_identifying)].map(str).agg("|".join, axis=1)
+    shares = ws.flow.released["habit"].groupby(cells).agg(lambda values: values.value_counts(normalize=True).max())
+    better, certain = int((shares > 0.5).sum()), int((shares == 1).sum())
+    assert f"In {'each' if better == len(shares) else better} of the {len(shares)} released groups" in plain_text(app)
+    assert f"somebody's habit can be guessed with better than even odds; in {certain}, for certain." in plain_text(app)
+    next(box for box in app.selectbox if box.label == "Colour shows").select_index(2).run()
+    assert not app.exception
+    assert ws.state(TreeState).about == "pay"
 
 
 def test_too_few_records__is_said() -> None:

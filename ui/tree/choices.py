@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from anonymizer.drawing.shades import COLOURS, colours_of
+from anonymizer.drawing.about import Look, looks_of
+from anonymizer.drawing.shades import COLOURS
 from anonymizer.groups.prune import Pruning
 from ui.controls import count
 from ui.limits import TITLE, limits
@@ -63,6 +64,22 @@ def method(ws: Workspace) -> None:
         suppression_choice(ws, "tree")
 
 
+def colour_choice(ws: Workspace, pruning: Pruning, state: TreeState) -> None:
+    """Draw what the colours show: what somebody learns of a sensitive column, or another measure."""
+    schema = ws.schema
+    assert schema is not None
+    looks = looks_of(pruning, ws.flow.risk, ws.flow.encoded, schema.target)
+    same = [look for look in looks if look[1] == state.colour]
+    look = (state.about, state.colour)
+    at = looks.index(look if look in looks else same[0] if same else looks[0])
+
+    def words(look: Look) -> str:
+        return schema[look[0]].variable.full_name(look[0]) if look[0] else COLOURS[look[1]].capitalize()
+
+    key = f"tree colour {len(looks)} {schema.target}"
+    state.about, state.colour = st.selectbox("Colour shows", looks, at, format_func=words, key=key)
+
+
 def view_choices(ws: Workspace, pruning: Pruning) -> TreeState:
     """Return what is drawn, as it is chosen here; a new tree or pruning starts afresh."""
     state = ws.state(TreeState)
@@ -75,12 +92,8 @@ def view_choices(ws: Workspace, pruning: Pruning) -> TreeState:
         required=True,
     )  # fmt: skip
     state.view = view or state.view
-    colours = colours_of(pruning.tree, ws.flow.risk)
-    at = colours.index(state.colour) if state.colour in colours else 0
     with st.popover("Look", icon=":material/palette:"):
-        state.colour = st.selectbox(
-            "Colour by", colours, at, format_func=COLOURS.get, key=f"tree colour {' '.join(colours)}"
-        )
+        colour_choice(ws, pruning, state)
         if state.view == "tree":
             names = list(PARTS)
             state.what = st.selectbox("Show", names, names.index(state.what), format_func=PARTS.get, key="tree parts")

@@ -21,6 +21,7 @@ from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.target import ClassTarget
 from anonymizer.reporting.findings import one_row_of
 from anonymizer.values import number_text
 from ui.controls import count, plain, plural, share
@@ -75,6 +76,7 @@ def show_worst(ws: Workspace, pruning: Pruning, cut: NDArray[np.integer], on_pic
 def show_node(
     ws: Workspace,
     pruning: Pruning,
+    told: tuple[Pruning, NodeRisk, EncodedTable],
     node: int,
     after: int,
     bands: Mapping[int, NDArray[np.int64]],
@@ -82,9 +84,9 @@ def show_node(
     on_open: Callable[[int], None],
 ) -> None:
     """Draw one node beside the picture: who is in it, what somebody who knows them learns, why they are together, one
-    row before and after, and the papers' figures last."""
+    row before and after, and the papers' figures last. ``told``: of the sensitive column that colours are of."""
     encoded, risk, tree, p = ws.flow.encoded, ws.flow.risk, pruning.tree, ws.settings
-    encodings, labels = encoded.encodings, encoded.target.texts
+    encodings = encoded.encodings
     what = "group" if pruning.group_of_node(after)[node] == node else "node"
     with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         if node not in (0, ws.state(TreeState).focus):
@@ -97,10 +99,12 @@ def show_node(
     st.header(f"{what.capitalize()} {node:,}: {size}", anchor=False)
     st.markdown(plain(rule_text(tree, encodings, node)))
     st.subheader("What somebody who knows this learns", anchor=False)
-    for sentence in learnt_sentences(encoded, risk, pruning, node):
+    coloured, coloured_risk, coloured_table = told
+    for sentence in learnt_sentences(coloured_table, coloured_risk, coloured, node):
         st.markdown(plain(sentence))
+    labels = coloured_table.target.texts
     if len(labels) > 1:
-        st.plotly_chart(class_figure(tree.sums[node], labels), key="classes", config=CONFIG)
+        st.plotly_chart(class_figure(coloured.tree.sums[node], labels), key="classes", config=CONFIG)
     if risk.numeric is not None:
         st.plotly_chart(numbers_figure(risk.numeric, node), key="numbers", config=CONFIG)
     st.subheader("Why they are together", anchor=False)
@@ -109,7 +113,7 @@ def show_node(
     why = explain_leaf(tree, risk, pruning, encodings, node, after, limits=limits, significance=significance)
     st.markdown(plain(why))
     show_parts(ws, pruning, node, bands)
-    show_one_row(ws, pruning, node)
+    show_one_row(ws, pruning, coloured_table, node)
     st.subheader("In the papers' words", anchor=False)
     for value, words in measures(risk, encoded, node):
         st.caption(f"**{plain(value)}** {plain(words)}")
@@ -146,18 +150,47 @@ def surest_sentence(leaves: Leaving | None, name: str) -> str:
     return f"In {'each' if better == leaves.groups else count(better)} of the {groups}, {guessed}"
 
 
-def show_one_row(ws: Workspace, pruning: Pruning, node: int) -> None:
-    """Draw one row of a node as it is in the table and as it is released, once the release is there."""
+def rows_of(ws: Workspace, pruning: Pruning, node: int) -> NDArray[np.int64]:
+    """Return the rows of a node that are released; none as long as there is no release."""
     flow = ws.flow
     if not flow.ready("after") or not flow.ready("release"):
-        return
+        return np.empty(0, np.int64)
     leaf = flow.leaf[flow.staying]
-    inside = flow.staying[(leaf >= node) & (leaf < node + pruning.tree.size[node])]
-    if not len(inside):
+    return flow.staying[(leaf >= node) & (leaf < node + pruning.tree.size[node])]
+
+
+def row_in_sight(ws: Workspace, pruning: Pruning, node: int) -> int | None:
+    """Return the row of a node that is shown before and after, ``None`` where none is released."""
+    rows = rows_of(ws, pruning, node)
+    return int(rows[ws.state(TreeState).turn % len(rows)]) if len(rows) else None
+
+
+def show_one_row(ws: Workspace, pruning: Pruning, encoded: EncodedTable, node: int) -> None:
+    """Draw one row of a node as it is in the table and as it is released, and its released group, which is outlined in
+    the picture; another one by a button. ``encoded``: the table, told of the column that colours are of."""
+    row, flow, state = row_in_sight(ws, pruning, node), ws.flow, ws.state(TreeState)
+    if row is None:
         return
-    table = row_table(one_row_of(flow, int(inside[0])))
+
+    def turn() -> None:
+        state.turn += 1
+
     st.subheader("One row, before and after", anchor=False)
+    st.markdown(plain(released_sentence(encoded.target, flow.class_of == flow.class_of[row])))
+    table = row_table(one_row_of(flow, row))
     st.dataframe(table, hide_index=True, height=min(40 + 35 * len(table), 360))
+    st.button("Another row", icon=":material/shuffle:", on_click=turn, key="another row")
+
+
+def released_sentence(target: ClassTarget, alike: NDArray[np.bool_]) -> str:
+    """Return how many rows look alike when they are released, and the likeliest class of these. ``alike`` (n,)."""
+    n = int(alike.sum())
+    size = f"It is released with {plural(n - 1, 'other row')} that look{'s' if n == 2 else ''} the same"
+    if target.n_classes < 2:
+        return f"{size}."
+    counts = np.bincount(target.codes[alike], minlength=target.n_classes)
+    largest = int(counts.argmax())
+    return f"{size}; {target.title}: {class_name(target.texts[largest])}, {counts[largest]:,} of {n:,}."
 
 
 def parts_in_view(ws: Workspace, pruning: Pruning) -> Mapping[int, NDArray[np.int64]]:

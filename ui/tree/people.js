@@ -66,6 +66,7 @@ class People {
     const moves = isNew || data.moves !== this.moves;
     const before = this.after;
     this.picked = data.picked;
+    this.pin = data.pin;
     this.path = new Set(data.path);
     this.target = data.after;
     if (isNew) this.load(JSON.parse(data.boxes), JSON.parse(data.look));
@@ -306,6 +307,10 @@ class People {
       });
       const front = [...this.path, this.picked].map((node) => this.places.get(node)).filter(Boolean);
       for (const box of front) shapes[box.at].shape.parentNode.append(shapes[box.at].shape);
+    }
+    for (const [at, { parentNode: shape }] of this.feet.entries()) {
+      shape.classList.toggle("pinned", at === this.pin);
+      if (at === this.pin) this.foot.append(shape);
     }
     this.stage.setAttribute("aria-activedescendant", `n${this.cursor}`);
     this.root.querySelector("[data-do=open]").hidden = this.picked === null || !this.places.get(this.picked)?.level;

@@ -57,6 +57,7 @@ def people(
     stripes: Leaving | None,
     tree: Tree,
     node: int | None,
+    pin: int,
     after: int,
     shades: Sequence[Shade],
     *,
@@ -71,8 +72,9 @@ def people(
     """Draw a map with its boxes in their states after so many pruning steps, and below it the released groups, where
     these are known.
 
-    ``title``: what colours say, with their ``shades``; ``groups``: how many there are, in words; ``view``: a key of
-    :data:`LOOKS`. ``on_pick`` and ``on_open`` get the node that was clicked, or double-clicked to look closer.
+    ``pin``: the stripe of the row that is shown, -1 for none; ``title``: what colours say, with their ``shades``;
+    ``groups``: how many there are, in words; ``view``: a key of :data:`LOOKS`. ``on_pick`` and ``on_open`` get the node
+    that was clicked, or double-clicked to look closer.
     """
     n_nodes = tree.n_nodes  # Streamlit keeps callbacks for long, so they hold no tree
 
@@ -96,6 +98,7 @@ def people(
         "moves": json.dumps(moves, separators=(",", ":")),
         "after": after,
         "picked": node,
+        "pin": pin,
         "path": [] if node is None else tree.path(node),
         "legend": legend_of(shades, stripes, theme),
         "title": title_of(title, shades, stripes),
