@@ -124,6 +124,10 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 .st-key-canvas-panel [data-testid="stHeading"] :is(h2, h3) { padding: .2rem 0 .1rem; line-height: 1.25; }
 .st-key-canvas-panel [data-testid="stHeadingWithActionElements"] { margin: 0; }
 .st-key-canvas-panel [data-testid="stMarkdownContainer"] { margin: 0; }
+.st-key-canvas-panel [data-testid="stMarkdownContainer"] p { font-size: .9rem; line-height: 1.4; }
+.st-key-canvas-panel table { table-layout: fixed; width: 100%; }
+.st-key-canvas-panel th:last-child { width: 45%; }
+.st-key-canvas-panel :is(th, td) { padding: .2rem .35rem; font-size: .85rem; overflow-wrap: anywhere; }
 @media (max-width: 1400px) {
   .st-key-strip [data-testid="stMetricLabel"] p { font-size: .7rem; }
   .st-key-strip [data-testid="stMetricValue"] { font-size: 1rem; }

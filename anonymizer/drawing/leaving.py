@@ -66,6 +66,12 @@ class Leaving:
     number: str = ""
     at: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
+    @property
+    def narrow(self) -> tuple[int, str]:
+        """How many records are in groups whose numbers have a range of at most a third of the whole table's, and that
+        third in the column's unit. For colours that are ranges."""
+        return sum(self.records.get(RANGES + step, 0) for step in (5, 6)), self.ranges[3].removeprefix("down to ")
+
     def payload(self) -> list[list[Any]]:
         """Return the stripes as plain lists, for a browser."""
         return [

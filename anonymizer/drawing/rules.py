@@ -76,7 +76,8 @@ def step_text(
 
 
 def condition_text(condition: Condition, encoding: Encoding, *, brief: bool = False) -> str:
-    """Return one condition in words: ``38.5 < age ≤ 61``, ``job in {A, B}``; ``brief`` shortens names and long sets."""
+    """Return one condition in words: ``age 39 to 61``, ``score ≤ 3.2``, ``job in {A, B}``; ``brief`` shortens names and
+    long sets."""
     name = column_text(encoding, brief=brief)
     if condition.codes is None:
         return _interval_text(name, condition, encoding)
@@ -135,6 +136,9 @@ def _interval_text(name: str, condition: Condition, encoding: Encoding) -> str:
         return f"{name} missing"
     if above == -np.inf and upto == np.inf:
         return f"{name} missing or not" if condition.missing else f"{name} present"
+    if all(parts_whole_numbers(encoding, end) for end in (above, upto) if np.isfinite(end)):
+        low, high = np.floor(above) + 1, np.floor(upto)
+        return f"{name} {_whole_text(encoding, low, high)}{or_missing}"
     if above == -np.inf:
         return f"{name} ≤ {threshold_text(encoding, upto)}{or_missing}"
     if upto == np.inf:
@@ -142,11 +146,31 @@ def _interval_text(name: str, condition: Condition, encoding: Encoding) -> str:
     return f"{threshold_text(encoding, above)} < {name} ≤ {threshold_text(encoding, upto)}{or_missing}"
 
 
-def threshold_text(encoding: Encoding, threshold: float) -> str:
-    """Return a threshold as it is if that is short, else in the fewest digits that part the column's values alike."""
+def _whole_text(encoding: Encoding, low: float, high: float) -> str:
+    """Return a range of whole numbers, both ends included, in words; an infinite end is none."""
+    if low == high or (low == -np.inf and high == encoding.low[0]):
+        return f"= {value_text(high)}"
+    if high == np.inf:
+        return f"= {value_text(low)}" if low == encoding.high[-1] else f"≥ {value_text(low)}"
+    return f"≤ {value_text(high)}" if low == -np.inf else f"{value_text(low)} to {value_text(high)}"
+
+
+def parts_whole_numbers(encoding: Encoding, threshold: float) -> bool:
+    """Return True when the values of a column on both sides of a threshold are whole numbers."""
+    floor, ceiling = _neighbours(encoding, threshold)
+    return encoding.kind is not Kind.DATE and floor.is_integer() and ceiling.is_integer()
+
+
+def _neighbours(encoding: Encoding, threshold: float) -> tuple[float, float]:
+    """Return the values of a column on both sides of a threshold, infinite where there is none."""
     cut = int(np.searchsorted(encoding.low, threshold, side="right"))
     floor = float(encoding.high[cut - 1]) if cut else -np.inf
-    ceiling = float(encoding.low[cut]) if cut < len(encoding.low) else np.inf
+    return floor, float(encoding.low[cut]) if cut < len(encoding.low) else np.inf
+
+
+def threshold_text(encoding: Encoding, threshold: float) -> str:
+    """Return a threshold as it is if that is short, else in the fewest digits that part the column's values alike."""
+    floor, ceiling = _neighbours(encoding, threshold)
     if encoding.kind is Kind.DATE:
         stamp = np.datetime64(int(np.floor(threshold)), "us")
         day = stamp.astype("datetime64[D]").astype("datetime64[us]")

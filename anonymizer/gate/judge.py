@@ -28,7 +28,7 @@ from anonymizer.gate.finding import (
     share_text,
 )
 from anonymizer.gate.looks import looks, persons
-from anonymizer.gate.shared import Shared, of_unusual
+from anonymizer.gate.shared import ONE_VALUE, Shared, of_unusual
 from anonymizer.gate.texts import repeated
 from anonymizer.gate.unchanged import computed, judged, knowable, unchanged
 from anonymizer.gate.who import ids, risks, same_people, still_people
@@ -175,7 +175,7 @@ def shared(
         else:
             repair = Repair("Ask for a spread of 10%", settings=spread)
         finding = Finding(
-            f"one value: {name}",
+            f"{ONE_VALUE}{name}",
             Severity.LOOK,
             rows_of(check),
             f"All people of a group have the same “{name}”.",

@@ -10,6 +10,9 @@ from anonymizer.checking.linkage import LookAlikes
 from anonymizer.gate.finding import Finding, Severity, leave_out, share_text
 from anonymizer.values import plural, value_text
 
+ONE_VALUE = "one value: "
+"""How the keys of these findings begin, before the column."""
+
 
 class Shared(NamedTuple):
     """A value that everybody in some groups has: ``rows`` of these ``groups``, and its ``usual`` share of all rows, 0

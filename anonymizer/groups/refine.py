@@ -146,7 +146,8 @@ def with_cuts(
     pieces = piece_kernels.cut_groups(codes, order, who, starts, ends, scale_of(encoded.encodings), k, by_median)
     below = Branch(*(*pieces, np.empty((len(pieces[0]), 0))))
     branch, numeric = join_pieces(tree, group, below, starts, ends), encoded.numeric
-    counts = list(in_threads(lambda target: count_of(branch, order, target), (encoded.target, *encoded.others)))
+    targets = encoded.target, *encoded.others
+    counts = list(in_threads(lambda target: count_of(branch, order, target), targets, len(order)))
     values = np.empty((len(order), 0)) if numeric is None else numeric.values[order]
     subtree = subtree_of(branch, list(codes), 1, encoded.encodings, counts, values, bits_of(encoded.n_records))
     return tree_of_records(subtree, encoded, order)[0]

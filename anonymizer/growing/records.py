@@ -87,7 +87,7 @@ class InMemory:
             if self.stride > 1:
                 row += classes
 
-        list(in_threads(pack, range(p)))
+        list(in_threads(pack, range(p), n))
         self.order = np.arange(n, dtype=np.uint32)
         self.runs: dict[int, tuple[int, int]] = {0: (0, n)}
         self.responses = np.empty((n, 0))

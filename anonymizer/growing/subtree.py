@@ -159,7 +159,7 @@ def hulls_of(
         )  # fmt: skip
         return bits
 
-    sets = tuple(in_threads(column, range(p)))
+    sets = tuple(in_threads(column, range(p), int(branch.last[0] - branch.first[0])))
     return Hulls(low.T, high.T, levels.T, missing.T), sets
 
 
@@ -285,7 +285,7 @@ def persons_of_nodes(encoded: EncodedTable, branch: Branch, order: NDArray[np.ui
     of_values = zip(encoded.person_values, (encoded.target, *encoded.others), strict=True)
     columns = [(encoded.person, np.zeros(encoded.n_records, np.uint8), 1)]
     columns += [(ids, target.codes, target.n_classes) for ids, target in of_values]
-    n, sums, *others = in_threads(count, columns)
+    n, sums, *others = in_threads(count, columns, len(order))
     most, rows = np.zeros(len(size), np.int64), np.zeros(int(encoded.person.max(initial=-1)) + 1, np.int64)
     kernels.most_of_one(*runs, encoded.person, rows, most)
     return Persons(n[:, 0].copy(), sums, tuple(others), most)

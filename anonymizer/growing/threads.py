@@ -1,5 +1,6 @@
 """Threads that read records side by side, as compiled loops do without Python's lock, and those of linear algebra."""
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable
@@ -13,15 +14,18 @@ if TYPE_CHECKING:
 
 WORKERS = 2
 """Threads that read records at the same time."""
+FEW = 5_000
+"""Records that are read faster than they are handed to another thread."""
 THREADS = "records"
 """How the names of these threads begin."""
 
 
-def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
+def in_threads(work: Callable[[Any], Any], items: Iterable[Any], records: float = math.inf) -> Iterable[Any]:
     """Return the results of ``work`` on each item, in order; compiled kernels run side by side. Work that is itself
-    done by one of the threads is done there: were it to wait for the others, all of them could wait."""
+    done by one of the threads is done there: were it to wait for the others, all of them could wait. ``records``: that
+    are read for one item."""
     items = list(items)
-    if len(items) < 2 or threading.current_thread().name.startswith(THREADS):
+    if len(items) < 2 or records < FEW or threading.current_thread().name.startswith(THREADS):
         return [work(item) for item in items]
     return list(workers().map(work, items))
 

@@ -382,4 +382,4 @@ def side_by_side(work: Callable[[Places, Places], None], starts: Places, ends: P
     """Do the work for about :data:`PIECES` chunks of neighbouring runs, with as many records each, in threads."""
     share = np.ceil(ends * PIECES / ends[-1])
     chunks = np.split(np.arange(len(starts)), np.flatnonzero(np.diff(share)) + 1)
-    list(in_threads(lambda chunk: work(starts[chunk], ends[chunk]), chunks))
+    list(in_threads(lambda chunk: work(starts[chunk], ends[chunk]), chunks, ends[-1]))

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from anonymizer.drawing.rules import condition_text, regions, rule_text, step_text, threshold_text
 from anonymizer.growing.encode import encode
@@ -52,6 +53,11 @@ def satisfies(part: str, frame: pd.DataFrame) -> np.ndarray:
     core = part.removesuffix(" or missing")
     missing = values.isna().to_numpy() & (core != part)
     read = pd.Timestamp if name == "day" else float
+    if match := re.fullmatch(rf"{name} (\d+) to (\d+)", core):
+        return values.between(float(match[1]), float(match[2])).to_numpy() | missing
+    if match := re.fullmatch(rf"{name} (≤|≥|=) (\d+)", core) if name == "age" else None:
+        compare = {"≤": values.le, "≥": values.ge, "=": values.eq}[match[1]]
+        return compare(float(match[2])).to_numpy() | missing
     if match := re.fullmatch(rf"(?:(\S+) < )?{name}(?: ([≤>]) (\S+))?", core):
         low, sign, end = match.groups()
         inside = values.notna().to_numpy().copy()
@@ -73,6 +79,19 @@ def test_threshold_text__parts_the_same_values() -> None:
         threshold = float(threshold_text(encoding, (low + high) / 2))
         assert low <= threshold < high
     assert threshold_text(encoding, 0.2) == "0.2"
+
+
+@pytest.mark.parametrize(
+    ("above", "upto", "words"),
+    [
+        (-np.inf, 0.5, "x = 0"), (-np.inf, 2.5, "x ≤ 2"), (0.5, 4, "x 1 to 4"), (2.5, 3.5, "x = 3"),
+        (4, np.inf, "x ≥ 5"), (29.5, np.inf, "x = 30"), (4, 20, "x 5 to 20"), (-np.inf, 45.25, "x ≤ 45.25"),
+    ],
+)  # fmt: skip
+def test_whole_numbers__are_said_as_such(above: float, upto: float, words: str) -> None:
+    frame = pd.DataFrame({"x": [0, 1, 2, 3, 5, 10, 30] if upto != 45.25 else [0, 1, 40.5, 50]})
+    (encoding,) = encode(frame, Schema.of(frame, quasi_identifying=["x"])).encodings
+    assert condition_text(Condition(0, above, upto, None, False), encoding) == words
 
 
 def test_step_text__is_brief_and_complete_in_the_rule() -> None:
@@ -97,8 +116,8 @@ def test_rules__speak_in_labels() -> None:
     for brief, text in ((True, "Sex \ufffd] = 1 (<b>female</b>)"), (False, "Sex \ufffd] (v1) = 1 (<b>female</b>)")):
         assert condition_text(Condition(0, -np.inf, np.inf, (0,), False), first, brief=brief) == text
     limit = Condition(1, -np.inf, 5.5, None, False)
-    assert condition_text(limit, second) == f"{long} (v2) ≤ 5.5"
+    assert condition_text(limit, second) == f"{long} (v2) ≤ 5"
     brief = condition_text(limit, second, brief=True)
     assert brief.startswith("v2 How content")
-    assert len(brief) <= 26 + len(" ≤ 5.5")
-    assert condition_text(limit, third) == "v3 ≤ 5.5"
+    assert len(brief) <= 26 + len(" ≤ 5")
+    assert condition_text(limit, third) == "v3 ≤ 5"

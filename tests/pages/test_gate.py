@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -264,3 +265,30 @@ def test_repairs_of_persons__close_what_they_repair() -> None:
     assert (ws.schema["patient"].alike, ws.schema["patient"].nobody) == (True, ("unknown",))
     assert ws.settings.share_max == 0.1
     assert project_of(ws).schema == ws.schema
+
+
+def test_shared_values__are_a_table_the_rarest_first() -> None:
+    rng = np.random.default_rng(0)
+    n = 600
+    table = pd.DataFrame({"age": np.arange(n) % 60 + 20, "town": rng.choice(list("abcd"), n)})
+    table["ill"] = np.where(table["age"] < 24, "rare", np.where(table["age"] < 30, "scarce", rng.choice(["x", "y"], n)))
+    table["paid"] = np.where(table["age"] > 75, "late", rng.choice(["cash", "card"], n))
+    schema = Schema.of(table, quasi_identifying=["age", "town"], sensitive=["ill", "paid"]).with_target("ill")
+    ws = Workspace(reading=sample_reading("people", table), schema=schema)
+    ws.set(k=5)
+    app = open_page(ws)
+    assert not app.exception
+    cells = ws.flow.released[["age", "town"]].map(str).agg("|".join, axis=1).to_numpy()
+    expected = []
+    for name in ("ill", "paid"):
+        values = ws.flow.released[name]
+        usual = values.value_counts(normalize=True)
+        alone = values.groupby(cells).transform("nunique") == 1
+        for value, rows in values[alone].value_counts().items():
+            if value != usual.idxmax():
+                expected.append((name, value, rows, len(set(cells[alone & (values == value)])), usual[value]))
+    assert len({name for name, *_ in expected}) == 2
+    expected.sort(key=lambda line: (line[4], -line[2]))
+    shown = next(frame.value for frame in app.dataframe if "usual" in frame.value)
+    assert [tuple(line[:4]) for line in shown.to_numpy().tolist()] == [line[:4] for line in expected]
+    assert shown["usual"].tolist() == pytest.approx([line[4] for line in expected])

@@ -177,8 +177,8 @@ def test_one_row__is_shown_with_its_released_group_and_so_is_another() -> None:
         sentence = f"It is released with {len(alike) - 1} other rows that look the same; illness: "
         assert sentence in plain_text(app)
         assert f", {most} of {len(alike)}." in plain_text(app)
-        shown = next(frame.value for frame in app.dataframe if "released" in frame.value)
-        assert value_text(flow.table["job"].iloc[row]) == shown.set_index("column")["original"]["job"]
+        shown = next(frame.value for frame in app.table if "released" in frame.value)
+        assert plain(value_text(flow.table["job"].iloc[row])) == shown.set_index("column")["original"]["job"]
         app.button(key="another row").click().run()
         assert not app.exception
 
@@ -293,11 +293,11 @@ def test_one_row__is_shown_before_and_after() -> None:
     node = int(ws.flow.pruning.cut()[-1])
     ws.state(TreeState).node = node
     app.run()
-    cells = next(frame.value for frame in app.dataframe if "released" in frame.value)
+    cells = next(frame.value for frame in app.table if "released" in frame.value)
     assert sorted(cells["column"]) == ["age", "day", "job"]
     rows = np.flatnonzero(ws.flow.pruning.group_of_node()[ws.flow.leaf] == node)
     row = ws.table.iloc[rows[0]]
-    texts_of = lambda values: ["missing" if value != value else value_text(value) for value in values]  # noqa: E731
+    texts_of = lambda values: [plain("missing" if value != value else value_text(value)) for value in values]  # noqa: E731
     assert list(cells["original"]) == texts_of(row[list(cells["column"])])
     place = int(np.flatnonzero(ws.flow.release.order == rows[0])[0])
     assert list(cells["released"]) == texts_of(ws.flow.released[list(cells["column"])].iloc[place])

@@ -226,3 +226,20 @@ def test_share_of_one_person__is_a_limit_where_persons_have_rows() -> None:
     app = open_page(ws)
     assert not app.exception
     assert ws.settings.share_max is None
+
+
+def test_numbers__the_headline_counts_rows_in_narrow_groups() -> None:
+    ws = numbers()
+    app = open_page(ws)
+    income = ws.flow.released["income"].to_numpy(float)
+    cells = ws.flow.released[["age", "job", "day"]].map(str).agg("|".join, axis=1).to_numpy()
+
+    def narrowest(values: np.ndarray) -> float:
+        ranked, most = np.sort(values), int(np.ceil(0.8 * len(values) - 1e-9))
+        return float((ranked[most - 1 :] - ranked[: len(ranked) - most + 1]).min())
+
+    third = narrowest(income) / 3
+    narrow = sum((cells == cell).sum() for cell in set(cells) if narrowest(income[cells == cell]) <= third + 1e-6)
+    few = f"{narrow} of the 400 rows are" if narrow else "None of the 400 rows are"
+    where = f"in groups where 8 in 10 values of income lie within a range of {number_text(third, 2)}."
+    assert f"{few} {where}" in plain_text(app)

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pandas as pd
 import streamlit as st
 
 from anonymizer.gate.finding import FEWEST_WORDS, Gate, Repair, Several, Severity, is_reason, together
 from anonymizer.gate.price import Price, figure_left
+from anonymizer.gate.shared import ONE_VALUE, Shared
 from anonymizer.schema import Role
 from anonymizer.treatments import words_of
 from ui.controls import PAGES, next_step, plain, plural
@@ -38,7 +40,16 @@ NAMES = {Severity.STOPS: "stops", Severity.LOOK: "look", Severity.FINE: "fine"}
 WIDTH, WAYS = 150, 270
 """Of a figure and of its repairs, in pixels."""
 LONGEST = 2000
-
+MOST_VALUES = 1000
+"""Shared values in a table."""
+SHARED = {
+    "column": "Column",
+    "value": "Value",
+    "rows": st.column_config.NumberColumn("Rows", format="localized", help="In groups where every row has the value"),
+    "groups": st.column_config.NumberColumn("Groups", format="localized"),
+    "usual": st.column_config.NumberColumn("In the whole table", format="percent"),
+}
+"""How the table of shared values is shown."""
 
 WHERE = "Checked in the released cells, not in the settings."
 MOST_POINTS = 5.0
@@ -107,10 +118,24 @@ def card(ws: Workspace, finding: Several, number: int, page: str, prices: Prices
             ways(ws, finding, number, page, prices)
         if state.writing == finding.key:
             reason_field(ws, finding, number)
-        if len(finding.findings) > 1:
+        shared = shared_table(ws, finding)
+        if len(shared):
+            with st.expander("Shared values", key=f"each {finding.key}"):
+                st.dataframe(shared, hide_index=True, column_config=SHARED, height=min(40 + 35 * len(shared), 320))
+        elif len(finding.findings) > 1:
             with st.expander(f"Each of the {plural(len(finding.findings), 'column')}", key=f"each {finding.key}"):
                 for one in finding.findings:
                     st.markdown(f"- **{plain(one.figure)}**: {plain(one.sentence)} {plain(one.detail)}")
+
+
+def shared_table(ws: Workspace, finding: Several) -> pd.DataFrame:
+    """Return the unusual values that whole groups share, a line each, the most surprising first: the rarest in the
+    whole table. Empty for findings of another kind, and where no value is known."""
+    names = [one.columns[0] for one in finding.findings if one.key.startswith(ONE_VALUE)]
+    values = ws.flow.shared if names and ws.flow.has("shared") and ws.flow.ready("shared") else {}
+    lines = [(name, *one) for name in names for one in values.get(name, ()) if not one.is_usual]
+    table = pd.DataFrame(lines, columns=["column", *Shared._fields]).drop(columns="is_usual")
+    return table.sort_values(["usual", "rows"], ascending=[True, False], ignore_index=True).head(MOST_VALUES)
 
 
 def repaired_card(ws: Workspace, change: Change, number: int, page: str) -> None:

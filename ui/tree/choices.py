@@ -4,8 +4,9 @@ import streamlit as st
 
 from anonymizer.drawing.about import Look, looks_of
 from anonymizer.drawing.shades import COLOURS
+from anonymizer.drawing.words import visible_text
 from anonymizer.groups.prune import Pruning
-from ui.controls import count
+from ui.controls import count, plain
 from ui.limits import TITLE, limits
 from ui.method import (
     generalizer_choice,
@@ -16,6 +17,7 @@ from ui.method import (
     suppression_choice,
     suppression_title,
 )
+from ui.session import widget_state
 from ui.tree.cells import TITLE as CELLS
 from ui.tree.cells import cells
 from ui.tree.state import TreeState
@@ -64,20 +66,33 @@ def method(ws: Workspace) -> None:
         suppression_choice(ws, "tree")
 
 
-def colour_choice(ws: Workspace, pruning: Pruning, state: TreeState) -> None:
-    """Draw what the colours show: what somebody learns of a sensitive column, or another measure."""
+LONGEST = 22
+"""Characters of what the colours show, on its button."""
+
+
+def look_choice(ws: Workspace, pruning: Pruning, state: TreeState) -> None:
+    """Draw what the colours show, what somebody learns of a sensitive column or another measure, and of a tree of nodes
+    which part of it is drawn."""
     schema = ws.schema
     assert schema is not None
     looks = looks_of(pruning, ws.flow.risk, ws.flow.encoded, schema.target)
     same = [look for look in looks if look[1] == state.colour]
     look = (state.about, state.colour)
-    at = looks.index(look if look in looks else same[0] if same else looks[0])
+    if look not in looks:
+        look = same[0] if same else looks[0]
 
     def words(look: Look) -> str:
         return schema[look[0]].variable.full_name(look[0]) if look[0] else COLOURS[look[1]].capitalize()
 
     key = f"tree colour {len(looks)} {schema.target}"
-    state.about, state.colour = st.selectbox("Colour shows", looks, at, format_func=words, key=key)
+    look = chosen if (chosen := widget_state(key)) in looks else look
+    with st.popover(f"Colour: {plain(visible_text(words(look), LONGEST))}", icon=":material/palette:"):
+        state.about, state.colour = st.selectbox("Colour shows", looks, looks.index(look), format_func=words, key=key)
+        if state.view == "tree":
+            names = list(PARTS)
+            state.what = st.selectbox("Show", names, names.index(state.what), format_func=PARTS.get, key="tree parts")
+            below = "Below the root, or below the branch you zoomed into"
+            state.depth = st.slider("Levels unfolded", 1, 12, state.depth, key="tree depth", help=below)
 
 
 def view_choices(ws: Workspace, pruning: Pruning) -> TreeState:
@@ -92,13 +107,7 @@ def view_choices(ws: Workspace, pruning: Pruning) -> TreeState:
         required=True,
     )  # fmt: skip
     state.view = view or state.view
-    with st.popover("Look", icon=":material/palette:"):
-        colour_choice(ws, pruning, state)
-        if state.view == "tree":
-            names = list(PARTS)
-            state.what = st.selectbox("Show", names, names.index(state.what), format_func=PARTS.get, key="tree parts")
-            below = "Below the root, or below the branch you zoomed into"
-            state.depth = st.slider("Levels unfolded", 1, 12, state.depth, key="tree depth", help=below)
+    look_choice(ws, pruning, state)
     if pruning.n_steps:
         st.caption("Pruning", width="content")
         state.after = st.slider(

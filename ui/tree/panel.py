@@ -102,6 +102,7 @@ def show_node(
     coloured, coloured_risk, coloured_table = told
     for sentence in learnt_sentences(coloured_table, coloured_risk, coloured, node):
         st.markdown(plain(sentence))
+    show_one_row(ws, pruning, coloured_table, node)
     labels = coloured_table.target.texts
     if len(labels) > 1:
         st.plotly_chart(class_figure(coloured.tree.sums[node], labels), key="classes", config=CONFIG)
@@ -113,7 +114,6 @@ def show_node(
     why = explain_leaf(tree, risk, pruning, encodings, node, after, limits=limits, significance=significance)
     st.markdown(plain(why))
     show_parts(ws, pruning, node, bands)
-    show_one_row(ws, pruning, coloured_table, node)
     st.subheader("In the papers' words", anchor=False)
     for value, words in measures(risk, encoded, node):
         st.caption(f"**{plain(value)}** {plain(words)}")
@@ -139,9 +139,13 @@ def learnt_sentences(encoded: EncodedTable, risk: NodeRisk, pruning: Pruning, no
 
 def surest_sentence(leaves: Leaving | None, name: str) -> str:
     """Return what the picture says of all released groups, in one sentence; "" where nothing is released yet, or where
-    the target (``name``) has no classes."""
-    if leaves is None or not name:
+    neither the target (``name``) has classes nor the colours are ranges of a number."""
+    if leaves is None or not (name or leaves.ranges):
         return ""
+    if leaves.ranges:
+        (narrow, third), rows = leaves.narrow, sum(leaves.records.values())
+        few = f"{count(narrow) if narrow else 'None'} of the {plural(rows, 'row')} {'is' if narrow == 1 else 'are'}"
+        return f"{few} in groups where 8 in 10 values of {plain(leaves.number)} lie within a range of {plain(third)}."
     better, groups = leaves.groups - leaves.up_to_even, plural(leaves.groups, "released group")
     if not better:
         return f"In none of the {groups} can somebody's {plain(name)} be guessed with better than even odds."
@@ -177,8 +181,7 @@ def show_one_row(ws: Workspace, pruning: Pruning, encoded: EncodedTable, node: i
 
     st.subheader("One row, before and after", anchor=False)
     st.markdown(plain(released_sentence(encoded.target, flow.class_of == flow.class_of[row])))
-    table = row_table(one_row_of(flow, row))
-    st.dataframe(table, hide_index=True, height=min(40 + 35 * len(table), 360))
+    st.table(row_table(one_row_of(flow, row)).map(plain), hide_index=True, border="horizontal")
     st.button("Another row", icon=":material/shuffle:", on_click=turn, key="another row")
 
 
