@@ -12,7 +12,7 @@ from ui.job import groups_ready, tree_ready
 from ui.session import workspace
 from ui.tree.choices import how_to_read, method, view_choices
 from ui.tree.panel import parts_in_view, show_groups, show_node, show_worst, surest_sentence
-from ui.tree.pictures import draw, told, what_leaves
+from ui.tree.pictures import draw, subject, what_leaves
 from ui.visit import at_first
 from ui.warm import wait_text
 from ui.workspace import Workspace
@@ -41,13 +41,13 @@ def show(ws: Workspace, pruning: Pruning) -> None:
             st.button("Whole tree again", icon=":material/unfold_more:", on_click=look_at_all)
     cut, bands, leaves = pruning.cut(state.after), parts_in_view(ws, pruning), what_leaves(ws, pruning)
     with st.container(key="canvas-sentence"):
-        st.markdown(surest_sentence(leaves, told(ws, pruning)[2].target.title) or how_to_read(state.view))
+        st.markdown(surest_sentence(leaves, subject(ws, pruning)[2].target.title) or how_to_read(state.view))
     with st.container(horizontal=True, wrap=False, key="canvas-stage"):
         with st.container(key="canvas-picture"):
             extras = draw(ws, pruning, cut, bands, leaves, on_pick=pick, on_open=look_closer)
         if state.node is not None:
             with st.container(key="canvas-panel", width=300):
-                show_node(ws, pruning, told(ws, pruning), state.node, state.after, bands, put_back, look_closer)
+                show_node(ws, pruning, subject(ws, pruning), state.node, state.after, bands, put_back, look_closer)
     smallest, parts = plural(int(tree.persons.n[cut].min()), tree.unit), len(ws.flow.look_alikes.sizes) if bands else 0
     inside = f" Inside them {plural(parts, 'group')} look alike when they are released." if parts > len(cut) else ""
     steps = f"{plural(len(cut), 'group')} after {plural(state.after, 'step')}; the smallest has {smallest}."

@@ -89,9 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command; ``arguments``: as they were typed, ``typed``: the options that stand there."""
-    asked = next(iter(arguments), None)
-    options = commands(asked).parse_args(arguments)
-    options.arguments, options.typed = list(arguments), typed_in(commands(asked), arguments)
+    name = next(iter(arguments), None)
+    options = commands(name).parse_args(arguments)
+    options.arguments, options.typed = list(arguments), typed_in(commands(name), arguments)
     return options
 
 
@@ -139,12 +139,12 @@ def files_of(options: argparse.Namespace, what: str) -> dict[str, str | None]:
     }
 
 
-def commands(asked: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of all commands, or of the one that is ``asked`` for, which is made in a tenth of the time."""
+def commands(name: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of all commands, or of the one of this name, which is made in a tenth of the time."""
     parser = OneLine(prog=PROGRAM, description="Release personal data safely.")
     parser.add_argument("--version", action="version", version=f"Copse {VERSION}")
     subparsers = parser.add_subparsers(dest="command", required=True, parser_class=OneLine)
-    for add in [ADDERS[asked]] if asked in ADDERS else dict.fromkeys(ADDERS.values()):
+    for add in [ADDERS[name]] if name in ADDERS else dict.fromkeys(ADDERS.values()):
         add(subparsers)
     return parser
 

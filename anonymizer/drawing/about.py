@@ -33,13 +33,13 @@ def as_target(
 ) -> tuple["Pruning", "NodeRisk", EncodedTable]:
     """Return a tree with its groups, its risk and its table as if a sensitive column were the target; what guided the
     tree stays as it is. The same three where it is the target, and where there is no such column."""
-    names = [other.name for other in encoded.others]
+    names = [target.name for target in encoded.others]
     if name in names:
         tree, at = pruning.tree, names.index(name)
         persons = replace(tree.persons, sums=tree.persons.others[at])
-        told = replace(tree, sums=tree.others[at], persons=persons)
-        risk = replace(risk, error=majority_error(told.sums))
-        return replace(pruning, tree=told), risk, replace(encoded, target=encoded.others[at])
+        other = replace(tree, sums=tree.others[at], persons=persons)
+        risk = replace(risk, error=majority_error(other.sums))
+        return replace(pruning, tree=other), risk, replace(encoded, target=encoded.others[at])
     if encoded.numeric is not None and risk.numeric is not None and name in encoded.numeric.names[1:]:
         at = encoded.numeric.names.index(name)
         order = [at, *(place for place in range(encoded.numeric.n_responses) if place != at)]

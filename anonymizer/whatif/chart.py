@@ -1,10 +1,10 @@
 """The frontier as a figure: risk against loss, one mark a setting, with the thresholds of common policies as lines."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anonymizer.drawing.charts import ORIGINAL
+from anonymizer.drawing.charts import ORIGINAL, RELEASED
 from anonymizer.errors import ParameterError
 from anonymizer.settings import in_text, name_of
 from anonymizer.values import share
@@ -131,17 +131,20 @@ def _words(point: Point) -> str:
     return "<br>".join(lines)
 
 
-def k_sentence(points: Sequence[Point], k: int, goal: int) -> str:
-    """Return the title of :func:`k_figure`: what it costs to go from ``k`` to the ``goal``."""
-    losses = {point.k: point.gcp for point in points}
+def k_sentence(points: Sequence[Point], losses: Mapping[int, float], k: int, goal: int) -> str:
+    """Return the title of :func:`k_figure`: what it costs to go from ``k`` to the ``goal``; of groups that are released
+    whole where ``losses`` does not know both."""
+    if not {k, goal} <= set(losses):
+        losses = {point.k: point.gcp for point in points}
     if goal not in losses or k not in losses or k == goal:
         text = f" {losses[k]:.1%} of the detail at k = {k:,}" if k in losses else " more with every step of k"
         return f"This grouping loses{text}"
     return f"From k = {k:,} to k = {goal:,} the loss goes from {losses[k]:.1%} to {losses[goal]:.1%} of the detail"
 
 
-def k_figure(points: Sequence[Point], k: int, goal: int) -> Any:
-    """Return the figure of the loss (GCP) of one grouping at every k, with ``k`` and the ``goal`` marked."""
+def k_figure(points: Sequence[Point], losses: Mapping[int, float], k: int, goal: int) -> Any:
+    """Return the figure of the loss (GCP) of one grouping, released whole, at every k, with ``k`` and the ``goal``
+    marked. ``losses``: of the method in use at some k, as points."""
     import plotly.graph_objects as go
 
     entries = sorted(points, key=lambda point: point.k)
@@ -152,6 +155,11 @@ def k_figure(points: Sequence[Point], k: int, goal: int) -> Any:
             text=[f"{point.groups:,} groups, risk {share(point.risk)}" for point in entries],
             hovertemplate="k = %{x}: %{y:.1%}<br>%{text}<extra></extra>",
         )
+    )  # fmt: skip
+    figure.add_scatter(
+        x=list(losses), y=list(losses.values()), mode="markers+text", marker={"size": 13, "color": RELEASED},
+        text=[share(loss) for loss in losses.values()], textposition="top center", cliponaxis=False,
+        hovertemplate="k = %{x}: %{y:.1%}<extra></extra>",
     )  # fmt: skip
     for at, label in {k: "now", goal: "needed"}.items():
         figure.add_vline(

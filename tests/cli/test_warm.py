@@ -103,12 +103,12 @@ def test_a_helper_that_fails__leaves_nothing_undone(status: int, monkeypatch: py
             yield process
 
     done: list[str] = []
-    said: list[str] = []
+    words: list[str] = []
     monkeypatch.setattr(warm, "helper", helper)
     work: list[warm.Step] = [(title, lambda title=title: done.append(title)) for title in ("tree", "numbers")]
-    warm.do_steps(work, lambda share, what: said.append(what), helped=True)
+    warm.do_steps(work, lambda share, what: words.append(what), helped=True)
     assert done == ["tree", *(["tree", "numbers"] if status else [])]
-    assert said[0] == "tree"
+    assert words[0] == "tree"
 
 
 def test_helper__ends_with_the_process_that_it_helps(tmp_path: Path) -> None:

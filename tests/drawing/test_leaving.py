@@ -79,14 +79,14 @@ def test_a_group_of_look_alikes__is_found_in_its_stripe(generalizer: str) -> Non
     picture = leaving(flow.pruning, flow.encoded, flow.leaf, of)
     group = flow.pruning.group_of_node()[flow.leaf]
     assert set(picture.at) == set(zip(group.tolist(), of.tolist(), strict=True))
-    held = [0] * len(picture.stripes)
+    groups = [0] * len(picture.stripes)
     for (node, number), place in picture.at.items():
         stripe = picture.stripes[place]
-        held[place] += 1
+        groups[place] += 1
         assert stripe.width >= NARROWEST
         if stripe.groups == 1:
             assert (stripe.node, stripe.least) == (node, int((of == number).sum()))
-    assert held == [stripe.groups for stripe in picture.stripes]
+    assert groups == [stripe.groups for stripe in picture.stripes]
 
 
 def test_narrow_stripes__are_joined_and_counted() -> None:

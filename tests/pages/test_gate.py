@@ -289,6 +289,6 @@ def test_shared_values__are_a_table_the_rarest_first() -> None:
                 expected.append((name, value, rows, len(set(cells[alone & (values == value)])), usual[value]))
     assert len({name for name, *_ in expected}) == 2
     expected.sort(key=lambda line: (line[4], -line[2]))
-    shown = next(frame.value for frame in app.dataframe if "usual" in frame.value)
-    assert [tuple(line[:4]) for line in shown.to_numpy().tolist()] == [line[:4] for line in expected]
-    assert shown["usual"].tolist() == pytest.approx([line[4] for line in expected])
+    frame = next(frame.value for frame in app.dataframe if "usual" in frame.value)
+    assert [tuple(line[:4]) for line in frame.to_numpy().tolist()] == [line[:4] for line in expected]
+    assert frame["usual"].tolist() == pytest.approx([line[4] for line in expected])

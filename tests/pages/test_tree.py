@@ -177,8 +177,8 @@ def test_one_row__is_shown_with_its_released_group_and_so_is_another() -> None:
         sentence = f"It is released with {len(alike) - 1} other rows that look the same; illness: "
         assert sentence in plain_text(app)
         assert f", {most} of {len(alike)}." in plain_text(app)
-        shown = next(frame.value for frame in app.table if "released" in frame.value)
-        assert plain(value_text(flow.table["job"].iloc[row])) == shown.set_index("column")["original"]["job"]
+        row_table = next(frame.value for frame in app.table if "released" in frame.value)
+        assert plain(value_text(flow.table["job"].iloc[row])) == row_table.set_index("column")["original"]["job"]
         app.button(key="another row").click().run()
         assert not app.exception
 
@@ -190,9 +190,9 @@ def test_colours__show_any_sensitive_column() -> None:
     ws = Workspace(reading=sample_reading("four hundred", frame), schema=schema.with_target("illness"))
     ws.set(k=8)
     app = open_page(ws)
-    chosen = next(box for box in app.selectbox if box.label == "Colour shows")
-    assert chosen.options[:3] == ["illness", "habit", "pay"]
-    chosen.select_index(1).run()
+    colours = next(box for box in app.selectbox if box.label == "Colour shows")
+    assert colours.options[:3] == ["illness", "habit", "pay"]
+    colours.select_index(1).run()
     assert not app.exception
     cells = ws.flow.released[list(ws.flow.schema.quasi_identifying)].map(str).agg("|".join, axis=1)
     shares = ws.flow.released["habit"].groupby(cells).agg(lambda values: values.value_counts(normalize=True).max())

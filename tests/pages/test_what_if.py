@@ -10,6 +10,7 @@ from anonymizer.whatif.frontier import k_for
 from tests.pages.test_data import texts
 from tests.pages.test_release import plain_text
 from tests.pages.what_if import QUASI, SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session, slider
+from tests.waiting import wait_until
 from ui.controls import count, share
 from ui.what_if.view import loss_bars
 from ui.workspace import Workspace, sample_reading
@@ -55,19 +56,27 @@ def test_a_glance__names_the_loss_of_every_column() -> None:
     assert "<b>" not in loss_bars({"<b>age</b>": 0.5})
 
 
-def test_which_k__is_that_of_the_policy_and_can_be_used() -> None:
-    app = open_view(session(), "Which k do I need?")
+@pytest.mark.parametrize("generalizer", ["uniform", "pack"])
+def test_which_k__is_that_of_the_policy_and_can_be_used(generalizer: str) -> None:
+    """Its price is that of the method in use, and what is there once it is taken."""
+    app = open_view(session(generalizer=generalizer), "Which k do I need?")
+    ws = app.session_state["workspace"]
+    before = share(ws.flow.utility.gcp)
     for title, risk in (("0.09: groups of 12", 0.09), ("0.2: groups of 5", 0.2)):
         next(box for box in app.selectbox if box.label.startswith("The highest risk")).set_value(title).run()
         k = k_for(risk)
-        result = anonymize(TABLE, SCHEMA, k=k, generalizer="uniform")
-        assert f"k = {k}" in plain_text(app)
-        assert f"{count(len(result.pruning.cut()))} groups" in plain_text(app)
-        assert f"{share(result.utility.gcp)} of the detail is lost" in plain_text(app)
+        wait_until(lambda: "With the method chosen above" in plain_text(app.run()))
+        other = ws.flow.but(k=k)
+        price = f"{count(other.after.groups)} groups**, the smallest of {count(other.look_alikes.sizes.min())} rows; "
+        assert f"You need **k = {k}**" in plain_text(app)
+        assert f"{price}{share(other.utility.gcp)} of the detail is lost" in plain_text(app)
+        assert f"From k = 10 to k = {k} the loss goes from {before} to {share(other.utility.gcp)}" in plain_text(app)
     press(app, "Use k = 5")
-    assert app.session_state["workspace"].k == 5
+    assert ws.k == 5
     assert slider(app).value == 5
-    assert metrics(app) == figures_of(app.session_state["workspace"])
+    assert metrics(app) == figures_of(ws)
+    assert share(ws.flow.utility.gcp) == share(other.utility.gcp)
+    assert "k = 5**, which is chosen" in plain_text(app)
 
 
 def test_an_own_risk_beyond_every_k_of_the_frontier() -> None:

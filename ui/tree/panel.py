@@ -76,7 +76,7 @@ def show_worst(ws: Workspace, pruning: Pruning, cut: NDArray[np.integer], on_pic
 def show_node(
     ws: Workspace,
     pruning: Pruning,
-    told: tuple[Pruning, NodeRisk, EncodedTable],
+    subject: tuple[Pruning, NodeRisk, EncodedTable],
     node: int,
     after: int,
     bands: Mapping[int, NDArray[np.int64]],
@@ -84,7 +84,7 @@ def show_node(
     on_open: Callable[[int], None],
 ) -> None:
     """Draw one node beside the picture: who is in it, what somebody who knows them learns, why they are together, one
-    row before and after, and the papers' figures last. ``told``: of the sensitive column that colours are of."""
+    row before and after, and the papers' figures last. ``subject``: of the sensitive column that colours are of."""
     encoded, risk, tree, p = ws.flow.encoded, ws.flow.risk, pruning.tree, ws.settings
     encodings = encoded.encodings
     what = "group" if pruning.group_of_node(after)[node] == node else "node"
@@ -99,7 +99,7 @@ def show_node(
     st.header(f"{what.capitalize()} {node:,}: {size}", anchor=False)
     st.markdown(plain(rule_text(tree, encodings, node)))
     st.subheader("What somebody who knows this learns", anchor=False)
-    coloured, coloured_risk, coloured_table = told
+    coloured, coloured_risk, coloured_table = subject
     for sentence in learnt_sentences(coloured_table, coloured_risk, coloured, node):
         st.markdown(plain(sentence))
     show_one_row(ws, pruning, coloured_table, node)

@@ -24,14 +24,14 @@ from ui.tree_view import downloads, tree_view
 from ui.workspace import Workspace
 
 Pick = Callable[[int], None]
-Told = tuple[Pruning, NodeRisk, EncodedTable]
+Subject = tuple[Pruning, NodeRisk, EncodedTable]
 """A tree with its groups, its risk and its table, told of the sensitive column that colours are of."""
 
 
-def told(ws: Workspace, pruning: Pruning) -> Told:
+def subject(ws: Workspace, pruning: Pruning) -> Subject:
     """Return the tree as told of the sensitive column that was chosen for the colours."""
     flow, about = ws.flow, ws.state(TreeState).about
-    return ws.answers.get("tree told", (pruning, about), lambda: as_target(pruning, flow.risk, flow.encoded, about))
+    return ws.answers.get("tree subject", (pruning, about), lambda: as_target(pruning, flow.risk, flow.encoded, about))
 
 
 def draw(
@@ -48,7 +48,7 @@ def draw(
     sight."""
     state = ws.state(TreeState)
     theme = "dark" if st.context.theme.type == "dark" else "light"
-    pruning, risk, encoded = told(ws, pruning)
+    pruning, risk, encoded = subject(ws, pruning)
     tree, labels = pruning.tree, encoded.target.texts
     shades = legend(tree, risk, labels, state.colour, theme, pruning.k)
     if state.view == "tree":
@@ -81,7 +81,7 @@ def what_leaves(ws: Workspace, pruning: Pruning) -> Leaving | None:
     focus = state.focus or 0
 
     def picture() -> Leaving:
-        there, (changed, _, _) = flow.staying, told(ws, pruning)
+        there, (changed, _, _) = flow.staying, subject(ws, pruning)
         codes = as_target(pruning, flow.risk, flow.codes_there, state.about)[2]
         return leaving(
             changed, codes, flow.leaf[there], flow.class_of[there], colour_by=state.colour, focus=focus
@@ -101,7 +101,7 @@ def pin_of(ws: Workspace, pruning: Pruning, leaves: Leaving | None) -> int:
 
 def nodes_and_edges(
     ws: Workspace,
-    of: Told,
+    of: Subject,
     cut: NDArray[np.integer],
     bands: Mapping[int, NDArray[np.int64]],
     theme: str,

@@ -16,11 +16,12 @@ from anonymizer.groups.prune import Pruning
 from anonymizer.settings import Limits
 from anonymizer.whatif.chart import k_figure, k_sentence
 from anonymizer.whatif.frontier import POLICIES, Point, k_for, tree_frontier
-from ui.controls import count, place_of, plain, plural, problem, share
+from ui.controls import count, duration, place_of, plain, plural, problem, share
 from ui.decisions.browser import keep
+from ui.gate.costs import AT_ONCE
 from ui.gate.view import way_to_ready
 from ui.history import undo_redo
-from ui.job import groups_ready, tree_ready
+from ui.job import Job, answer_of_job, groups_ready, tree_ready
 from ui.limits import limits_panel
 from ui.method import fit_grouping, generalizer_choice, grouping_choice, k_slider, numbers_choice, price_of_ends
 from ui.release.view import check_text, headline, homogeneity
@@ -178,7 +179,7 @@ def tree_summary(pruning: Pruning, released: int) -> str:
 
 
 def which_k(ws: Workspace) -> None:
-    """Draw the way from a policy or a risk to k, and what it costs."""
+    """Draw the way from a policy or a risk to k, and what it costs with the method that is chosen."""
     if ws.flow.recipe.mondrian:
         st.info("A Mondrian partition is made anew for every k. Move the slider to see what a k costs.")
         return
@@ -186,47 +187,69 @@ def which_k(ws: Workspace) -> None:
         return
     left, right = st.columns([2, 3], gap="large")
     with left:
-        titles = [policy.title for policy in POLICIES]
-        own = "Another risk"
-        names, state = [*titles, own], ws.state(WhatIfState)
-        at = place_of(state.policy or titles[1], names)
-        state.policy = st.selectbox("The highest risk that is accepted", names, at, key="policy")
-        if state.policy == own:
-            risk = state.own_risk = st.number_input(
-                "One person is linked with a chance of at most", 0.005, 1.0, state.own_risk, 0.01, key="own risk"
-            )
-        else:
-            policy = POLICIES[titles.index(state.policy)]
-            risk = policy.risk
-            st.caption(plain(policy.source))
-        k = k_for(float(risk))
-        point = point_for(ws, k)
-        if point is None:
+        k = k_of_policy(ws)
+        if point_for(ws, k) is None:
             st.warning(f"k = {count(k)} cannot be reached with this table and these limits.")
             return
-        st.markdown(f"You need **k = {count(k)}**.")
-        st.markdown(
-            f"With uniform boxes: **{plural(point.groups, 'group')}**, the smallest of {count(point.smallest)}; "
-            f"{share(point.gcp)} of the detail is lost"
-            + (
-                ""
-                if point.error is None
-                else f"; {share(point.error)} of the records are outside their group's majority"
-            )
-            + "."
-        )
-        st.button(
-            f"Use k = {count(k)}", type="primary", icon=":material/check:", key="use k", disabled=k == ws.k,
-            on_click=ws.open, args=({"k": k},),
-        )  # fmt: skip
-        st.caption("Grouped as chosen above. *Packed groups* can lose much less at the same k: choose them above.")
+        losses = {ws.k: ws.flow.utility.gcp} if ws.flow.has("release") else {}
+        if k == ws.k:
+            st.markdown(f"You need **k = {count(k)}**, which is chosen.")
+        else:
+            st.markdown(f"You need **k = {count(k)}**.")
+            losses |= loss_at(ws, k) if losses else {}
+            st.button(
+                f"Use k = {count(k)}", type="primary", icon=":material/check:", key="use k", on_click=ws.open,
+                args=({"k": k},),
+            )  # fmt: skip
     with right:
-        st.markdown(f"**{plain(k_sentence(ws.flow.by_k, ws.k, k))}**")
-        st.plotly_chart(k_figure(ws.flow.by_k, ws.k, k), key="loss by k", config=CONFIG)
+        st.markdown(f"**{plain(k_sentence(ws.flow.by_k, losses, ws.k, k))}**")
+        st.plotly_chart(k_figure(ws.flow.by_k, losses, ws.k, k), key="loss by k", config=CONFIG)
+        if losses and ws.settings.generalizer != "uniform":
+            st.caption("The line: groups of the tree released whole. The points: the method that is chosen.")
+
+
+def k_of_policy(ws: Workspace) -> int:
+    """Return the k that a policy or a risk asks for, as it is chosen here."""
+    titles = [policy.title for policy in POLICIES]
+    own = "Another risk"
+    names, state = [*titles, own], ws.state(WhatIfState)
+    at = place_of(state.policy or titles[1], names)
+    state.policy = st.selectbox("The highest risk that is accepted", names, at, key="policy")
+    if state.policy == own:
+        state.own_risk = st.number_input(
+            "One person is linked with a chance of at most", 0.005, 1.0, state.own_risk, 0.01, key="own risk"
+        )
+        return k_for(float(state.own_risk))
+    policy = POLICIES[titles.index(state.policy)]
+    st.caption(plain(policy.source))
+    return k_for(float(policy.risk))
+
+
+def loss_at(ws: Workspace, k: int) -> dict[int, float]:
+    """Return the share of the detail that a release loses with another k and all else as it is chosen, by k; draws its
+    groups and loss, or what works these out: at once where a release is quick."""
+    flow, other = ws.flow, ws.flow.but(k=k)
+    seconds = flow.expected(other)
+    label = "" if seconds <= AT_ONCE else f"Work out its loss (about {duration(seconds)})"
+
+    def work(job: Job) -> tuple[int, int, float]:
+        words = f"Releasing with k = {k:,}"
+        flow = other.watch(lambda *_: job.go_on(0.0, words))
+        for stage in ("release", "after", "utility"):
+            flow.compute(stage)
+        return flow.after.groups, int(flow.look_alikes.sizes.min()), flow.utility.gcp
+
+    answer = answer_of_job(ws, "which k", (flow.needs("utility"), k), label, work)
+    if answer is None:
+        return {}
+    groups, smallest, loss = answer
+    what = f"**{plural(groups, 'group')}**, the smallest of {plural(smallest, 'row')}"
+    st.markdown(f"With the method chosen above: {what}; {share(loss)} of the detail is lost.")
+    return {k: loss}
 
 
 def point_for(ws: Workspace, k: int) -> Point | None:
-    """Return what k would cost with the grouping that is chosen; ``None`` when it cannot be reached."""
+    """Return what k would cost with the grouping that is chosen, released whole; ``None`` when it cannot be reached."""
     for point in ws.flow.by_k:
         if point.k == k:
             return point
