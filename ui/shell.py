@@ -117,7 +117,7 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 .st-key-canvas-controls button p { white-space: normal; overflow: visible; }
 .st-key-canvas-bar { gap: .3rem 1rem; min-height: 2.6rem; }
 .st-key-canvas-bar h1 { font-size: 1.35rem; padding: 0; }
-.st-key-canvas-bar [data-testid="stSlider"] { min-width: 12rem; }
+.st-key-canvas-bar [data-testid="stSlider"] { min-width: 6rem; }
 .st-key-canvas-bar [data-testid="stSliderThumbValue"] { display: none; }
 .st-key-canvas-panel { overflow-y: auto; max-height: calc(100dvh - 12.2rem); padding-left: .6rem; gap: .5rem; }
 .st-key-canvas-panel > * { flex-shrink: 0; }
