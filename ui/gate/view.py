@@ -119,12 +119,13 @@ def card(ws: Workspace, finding: Several, number: int, page: str, prices: Prices
         if state.writing == finding.key:
             reason_field(ws, finding, number)
         shared = shared_table(ws, finding)
-        if len(shared):
-            with st.expander("Shared values", key=f"each {finding.key}"):
-                st.dataframe(shared, hide_index=True, column_config=SHARED, height=min(40 + 35 * len(shared), 320))
-        elif len(finding.findings) > 1:
-            with st.expander(f"Each of the {plural(len(finding.findings), 'column')}", key=f"each {finding.key}"):
-                for one in finding.findings:
+        rest = [one for one in finding.findings if not set(one.columns) & set(shared["column"])]
+        if len(shared) or len(finding.findings) > 1:
+            title = "Shared values" if len(shared) else f"Each of the {plural(len(rest), 'column')}"
+            with st.expander(title, key=f"each {finding.key}"):
+                if len(shared):
+                    st.dataframe(shared, hide_index=True, column_config=SHARED, height=min(40 + 35 * len(shared), 320))
+                for one in rest:
                     st.markdown(f"- **{plain(one.figure)}**: {plain(one.sentence)} {plain(one.detail)}")
 
 

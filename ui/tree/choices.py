@@ -84,7 +84,7 @@ def look_choice(ws: Workspace, pruning: Pruning, state: TreeState) -> None:
     def words(look: Look) -> str:
         return schema[look[0]].variable.full_name(look[0]) if look[0] else COLOURS[look[1]].capitalize()
 
-    key = f"tree colour {len(looks)} {schema.target}"
+    key = f"tree colour {' '.join(map(''.join, looks))}"
     look = value if (value := widget_state(key)) in looks else look
     with st.popover(f"Colour: {plain(visible_text(words(look), LONGEST))}", icon=":material/palette:"):
         state.about, state.colour = st.selectbox("Colour shows", looks, looks.index(look), format_func=words, key=key)

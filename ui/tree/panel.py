@@ -106,8 +106,8 @@ def show_node(
     labels = coloured_table.target.texts
     if len(labels) > 1:
         st.plotly_chart(class_figure(coloured.tree.sums[node], labels), key="classes", config=CONFIG)
-    if risk.numeric is not None:
-        st.plotly_chart(numbers_figure(risk.numeric, node), key="numbers", config=CONFIG)
+    if coloured_risk.numeric is not None:
+        st.plotly_chart(numbers_figure(coloured_risk.numeric, node), key="numbers", config=CONFIG)
     st.subheader("Why they are together", anchor=False)
     limits = margins(tree, risk, encoded, ws.flow.limits)
     significance = p.significance if p.tested == "inner" else None

@@ -191,20 +191,20 @@ def which_k(ws: Workspace) -> None:
         if point_for(ws, k) is None:
             st.warning(f"k = {count(k)} cannot be reached with this table and these limits.")
             return
-        losses = {ws.k: ws.flow.utility.gcp} if ws.flow.has("release") else {}
+        points = {ws.k: ws.flow.utility.gcp} if ws.flow.has("release") else {}
         if k == ws.k:
             st.markdown(f"You need **k = {count(k)}**, which is chosen.")
         else:
             st.markdown(f"You need **k = {count(k)}**.")
-            losses |= loss_at(ws, k) if losses else {}
+            points |= loss_at(ws, k) if points else {}
             st.button(
                 f"Use k = {count(k)}", type="primary", icon=":material/check:", key="use k", on_click=ws.open,
                 args=({"k": k},),
             )  # fmt: skip
     with right:
-        st.markdown(f"**{plain(k_sentence(ws.flow.by_k, losses, ws.k, k))}**")
-        st.plotly_chart(k_figure(ws.flow.by_k, losses, ws.k, k), key="loss by k", config=CONFIG)
-        if losses and ws.settings.generalizer != "uniform":
+        st.markdown(f"**{plain(k_sentence(ws.flow.by_k, points, ws.k, k))}**")
+        st.plotly_chart(k_figure(ws.flow.by_k, points, ws.k, k), key="loss by k", config=CONFIG)
+        if points and ws.settings.generalizer != "uniform":
             st.caption("The line: groups of the tree released whole. The points: the method that is chosen.")
 
 
