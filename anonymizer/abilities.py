@@ -57,9 +57,9 @@ CHOICES = {
 }
 """What other choices are called, and how to do without."""
 SOURCES = {
-    "files": ("A table in a folder or many files", "bring it as one file"),
-    "address": ("A table at an address", "bring it as a file here"),
-    "memory address": ("A table at memory://", "bring it as files in a folder that every worker sees"),
+    "files": ("A table in a folder or many files", "use it as one file"),
+    "address": ("A table at an address", "open it as a file here"),
+    "memory address": ("A table at memory://", "use it as files in a folder that every worker sees"),
     "format": ("A file that is neither Parquet nor delimited text", "save it as Parquet"),
 }
 """What tables are called by where they are, and what else can be brought."""

@@ -72,7 +72,7 @@ class MemoryOnlyError(ParameterError):
     def __init__(self, what: str = "This") -> None:
         super().__init__(
             f"{what} takes a table in memory; this one is kept in pieces.",
-            remedy="Bring a sample of its records, as one file, for this.",
+            remedy="Use a sample of its rows, as one file, for this.",
         )
 
 

@@ -159,13 +159,13 @@ class Hierarchy:
     def from_csv(cls, data: bytes) -> "Hierarchy":
         """Return the hierarchy of a file in ARX's form. Raises :class:`SchemaError` for anything else."""
         if len(data) > MOST_BYTES or data.count(b"\n") > MOST_VALUES + 1:
-            _refuse(f"The hierarchy has more than {MOST_VALUES:,} rows.", "Bring one with a row for each value.")
+            _refuse(f"The hierarchy has more than {MOST_VALUES:,} rows.", "Use one with a row for each value.")
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError:
             _refuse("The hierarchy is not text in UTF-8.", "Save it as a CSV file in UTF-8.")
         if "\0" in text:
-            _refuse("The hierarchy is no text file.", "Bring a CSV file, a value and its generalizations in each row.")
+            _refuse("The hierarchy is no text file.", "Use a CSV file: a value and its generalizations in each row.")
         if not text.strip():
             _refuse("The hierarchy is empty.", "Write a row for each value.")
         if ";" not in text.partition("\n")[0]:
@@ -182,7 +182,7 @@ def check_rows(rows: Sequence[Sequence[str]]) -> None:
     if not rows:
         _refuse("The hierarchy is empty.", "Write a row for each value.")
     if len(rows) > MOST_VALUES:
-        _refuse(f"The hierarchy has more than {MOST_VALUES:,} rows.", "Bring one with a row for each value.")
+        _refuse(f"The hierarchy has more than {MOST_VALUES:,} rows.", "Use one with a row for each value.")
     width = len(rows[0])
     ragged = next((place for place, row in enumerate(rows, 1) if len(row) != width), None)
     if ragged is not None:

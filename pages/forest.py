@@ -28,7 +28,7 @@ from ui.session import workspace
 def main() -> None:
     ws = workspace()
     st.title("Publish rules instead of a table", anchor=False)
-    text = "A private forest learns rules from a table and can be published in its place. Bring one first."
+    text = "A private forest learns rules from a table and can be published in its place. Choose one first."
     if lacks(ws, "There is no table yet", text, roles=False, whole="A private forest"):
         return
     st.markdown(

@@ -54,7 +54,7 @@ def groups(ws: Workspace) -> None:
 
 def main() -> None:
     ws = workspace()
-    text = "Roles are given to the columns of a table. Bring one first; a built-in sample will do."
+    text = "Roles are given to the columns of a table. Choose one first; a built-in sample will do."
     if lacks(ws, "There is no table yet", text, roles=False):
         return
     if ws.schema is None:

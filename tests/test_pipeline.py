@@ -111,7 +111,7 @@ def test_bad_tables() -> None:
     table, schema = table_of("customers")
     with pytest.raises(SchemaError, match="lacks"):
         anonymize(table.drop(columns="Age"), schema, k=3)
-    with pytest.raises(EncodeError, match="no records"):
+    with pytest.raises(EncodeError, match="no rows"):
         anonymize(table.iloc[:0], schema, k=3)
     with pytest.raises(EncodeError, match="infinite"):
         anonymize(table.assign(Age=[*range(13), float("inf")]), schema, k=3)

@@ -16,7 +16,7 @@ def lacks(ws: Workspace, title: str, text: str, *, roles: bool = True, whole: st
     """
     if ws.reading is None:
         if not opening(ws):
-            empty_state(title, text, "data", "Bring a table")
+            empty_state(title, text, "data", "Choose a table")
     elif roles and ws.schema is None:
         empty_state(title, text, "roles", "Say what each column is")
     elif whole and not isinstance(ws.reading, Reading):

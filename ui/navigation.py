@@ -10,7 +10,7 @@ DOWNLOAD, WRITE_FOLDER = "Release", "Check and write the folder"
 """What is done on the Release page: with a table in memory, and with one in pieces."""
 
 STEPS = (
-    ("data", "Data", "Bring a table"),
+    ("data", "Data", "Choose a table"),
     ("roles", "Roles", "Say what each column is"),
     ("tree", "Tree", "See which records are merged, and why"),
     ("gate", "Ready", "See which risks are open"),

@@ -446,7 +446,7 @@ class Workspace:
 
     def _need_reading(self) -> Reading | PartedReading:
         if self.reading is None:
-            raise ParameterError("There is no table yet.", remedy="Bring one on the Data page.")
+            raise ParameterError("There is no table yet.", remedy="Choose one on the Data page.")
         return self.reading
 
     def _need_schema(self) -> Schema:

@@ -216,7 +216,7 @@ def linkage_risk(
             f"The population table has {int(in_population[short[0]]):,} people like those of row {short[0] + 1}, "
             f"but the table has {int(own[short[0]]):,}.",
             row=int(short[0]),
-            remedy="Bring a population table that contains everybody in the table, written the same way.",
+            remedy="Use a population table that contains everybody in the table, written the same way.",
         )
     journalist, marketer = float(1 / in_population.min()), float(np.mean(1 / in_population))
     return replace(risk, journalist=journalist, marketer=marketer, population=len(population))

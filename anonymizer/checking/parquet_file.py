@@ -63,7 +63,7 @@ class ParquetRows:
                 raise ReadError(
                     f"Column {field.name!r} holds values of type {field.type}, which no release has.",
                     column=field.name,
-                    remedy="Bring the file as it was written: text, numbers and dates only.",
+                    remedy="Use the file as it was written: text, numbers and dates only.",
                 )
         texts = [
             field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)

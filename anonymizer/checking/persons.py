@@ -353,7 +353,7 @@ def fitting(released: pd.DataFrame, classes: LookAlikes, schema: Schema, reach: 
     if graph.records_per_class is None:
         raise ParameterError(
             f"The release was not compared with the population: {graph.reason}.",
-            remedy="Bring the population as counts of people by fewer columns.",
+            remedy="Use the population as counts of people by fewer columns.",
         )
     return graph.records_per_class.astype(float)
 

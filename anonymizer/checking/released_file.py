@@ -77,7 +77,7 @@ class ReleasedFile:
         beside = tuple(problem.text for problem in reading.problems if problem.level == BESIDE)
         notes = {level: {p.column or "": p.text for p in reading.problems if p.level == level} for level in NOTES}
         variables = {
-            name: Variable.from_value(parse(text, "file", "Bring it as it was downloaded."))
+            name: Variable.from_value(parse(text, "file", "Use it as it was downloaded."))
             for name, text in notes[LABELS].items()
         }
         typed = any(problem.text == TYPED for problem in reading.problems)
@@ -153,7 +153,7 @@ def read_file(source: str | Path | bytes | BinaryIO, delimiter: str = ",", encod
             reason = (str(error).splitlines() or [""])[0][:200].rstrip(".")
         raise ReadError(
             f"This is not a release that can be read: {reason}.",
-            remedy="Bring the file as it was downloaded.",
+            remedy="Use the file as it was downloaded.",
         ) from error
 
 
@@ -227,7 +227,7 @@ def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str], str]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
             if sum(info.file_size for info in infos) > LARGEST_ARCHIVE:
-                raise ReadError("The archive unfolds into too much.", remedy="Bring the file as it was downloaded.")
+                raise ReadError("The archive unfolds into too much.", remedy="Use the file as it was downloaded.")
             for info in infos:
                 name = info.filename.encode()
                 if info.filename in members:
@@ -252,7 +252,7 @@ def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str], str]:
                 same = same and (content is None or _packed(content) == body)
                 members[info.filename] = content or b""
     except (zipfile.BadZipFile, zlib.error, struct.error, ValueError, NotImplementedError, EOFError) as error:
-        raise ReadError("This archive is damaged or cut off.", remedy="Bring the file as it was downloaded.") from error
+        raise ReadError("This archive is damaged or cut off.", remedy="Use the file as it was downloaded.") from error
     ending = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, len(infos), len(infos), len(directory), len(start), 0)
     if start + directory + ending != data:
         beside.append("Something stands between or behind the members of the archive, or is noted in it.")

@@ -212,7 +212,7 @@ def columns_to_compare(released: pd.DataFrame, schema: Schema) -> list[str]:
     """Return the quasi-identifiers. Raises :class:`ParameterError` for an empty release, and :class:`SchemaError` where
     there are none."""
     if not len(released):
-        raise ParameterError("The release has no rows, so there is nothing to verify.", remedy="Bring a release.")
+        raise ParameterError("The release has no rows, so there is nothing to verify.", remedy="Use a release.")
     if not schema.quasi_identifying:
         raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
     return list(schema.quasi_identifying)

@@ -136,5 +136,5 @@ def refuse_workbook() -> NoReturn:
     raise ReadError(
         "This workbook is not one of plain cells in a single sheet, and their labels, as releases are written: sheets, "
         "columns, comments, names and properties can be hidden in it.",
-        remedy="Bring the file as it was downloaded, not as a spreadsheet program saved it.",
+        remedy="Use the file as it was downloaded, not as a spreadsheet program saved it.",
     )

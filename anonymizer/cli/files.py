@@ -263,6 +263,6 @@ def own_roles(schema: Schema, options: argparse.Namespace) -> list[str]:
     if not names:
         return []
     return [
-        f"Only the folder's own dictionary says what these columns are: {', '.join(names)}. Bring its report "
+        f"Only the folder's own dictionary says what these columns are: {', '.join(names)}. Use its report "
         "(--report), or name each with --quasi-identifying, --sensitive or --keep."
     ]

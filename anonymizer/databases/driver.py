@@ -99,7 +99,7 @@ def writes_refused(address: Address) -> ReadError:
     """Return what is said of a query that would change something."""
     return ReadError(
         f"The query on {address.place} would change the database, which is only read; nothing was changed.",
-        remedy="Bring one SELECT.",
+        remedy="Use one SELECT.",
     )
 
 
@@ -107,7 +107,7 @@ def not_one_select(address: Address) -> ReadError:
     """Return what is said of a query that is none, or several."""
     several = " or are several statements" if ";" in address.query else ""
     return ReadError(
-        f"The words of the query on {address.place} are not one SELECT{several}.", remedy="Bring one SELECT, alone."
+        f"The words of the query on {address.place} are not one SELECT{several}.", remedy="Use one SELECT, alone."
     )
 
 

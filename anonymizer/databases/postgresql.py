@@ -165,7 +165,7 @@ class PostgreSQL:
         if state.startswith(("57P", "08")):
             return _dropped(address)
         if state.startswith(("42", "0A", "34")):
-            remedy = "Bring one SELECT, alone." if address.query else "Check the name of the table."
+            remedy = "Use one SELECT, alone." if address.query else "Check the name of the table."
             several = not_one_select(address) if ";" in address.query else None
             return several or ReadError(f"The database at {address.place} says: {words}.", remedy=remedy)
         return ReadError(

@@ -178,7 +178,7 @@ def gather(rows: Rows, name: str, stop: Callable[[Extent], None], progress: Prog
             chunks.append(column)
         progress(min(0.9, 0.9 * fetched / expected) if expected else 0.0, f"{fetched:,} rows")
     if not fetched:
-        raise ReadError(f"{name} has no records.", remedy="Bring a table, or a query, with at least one record.")
+        raise ReadError(f"{name} has no rows.", remedy="Use a table, or a query, with at least one row.")
     return pa.table(
         [_unified(chunks, label, rows.notes) for chunks, label in zip(columns, rows.names, strict=True)],
         names=list(rows.names),

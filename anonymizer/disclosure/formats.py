@@ -24,7 +24,7 @@ from anonymizer.json_value import MAX_BYTES, JsonValue, parse
 MOST_NODES = 100_000
 DEEPEST = 500
 MOST_UNPACKED = 4 * MAX_BYTES
-REMEDY = "Bring one decision tree for classes: Copse's JSON, skops, ONNX, PMML, or the text that rpart prints."
+REMEDY = "Use one decision tree for classes: Copse's JSON, skops, ONNX, PMML, or the text that rpart prints."
 
 
 @dataclass

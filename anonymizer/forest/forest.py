@@ -25,7 +25,7 @@ from anonymizer.forest.scorecard import score
 
 ONE_ROW = (
     "The promise is about one row, and rows with equal {person} are one person's here. Of somebody with 10 rows, ten "
-    "times β can be learnt. Bring a table with one row of each person."
+    "times β can be learnt. Use a table with one row of each person."
 )
 """What somebody must know whose table has several rows of a person; ``person``: the column that tells."""
 

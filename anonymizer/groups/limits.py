@@ -102,7 +102,7 @@ def too_large_share(person: NDArray[np.int32], share: float) -> GuaranteeError:
     return GuaranteeError(
         f"{'1 person owns' if few == 1 else f'{few:,} persons own'} more than {share:.4g} of all rows, up to "
         f"{most / n:.4g}, so no group can keep that share.",
-        remedy=(f"Bring a table with at most {fits[-1]:,} rows of each person, or allow" if len(fits) else "Allow")
+        remedy=(f"Use a table with at most {fits[-1]:,} rows of each person, or allow" if len(fits) else "Allow")
         + " a larger share of one person.",
     )
 
@@ -170,7 +170,7 @@ def k_map(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> 
     if tree.people is not None and not tree.counted:
         raise ParameterError(
             "k-map counts people, and nothing known of the population says how many have the values of a record.",
-            remedy="Bring a table of the population with all quasi-identifiers, or limit the risk of a record.",
+            remedy="Use a table of the population with all quasi-identifiers, or limit the risk of a record.",
         )
     yield Margin("k-map", "", limits.k_map, people_of_nodes(tree), True)
 

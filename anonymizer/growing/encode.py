@@ -206,7 +206,7 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
     """
     schema.check(table)
     if len(table) == 0:
-        raise EncodeError("The table has no records.", remedy="Bring a table with at least one row.")
+        raise EncodeError("The table has no rows.", remedy="Use a table with at least one row.")
     columns = [schema[name] for name in schema.quasi_identifying]
     encodings: list[Encoding] = []
     column_codes: list[NDArray[np.unsignedinteger]] = []

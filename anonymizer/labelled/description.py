@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 REMEDY = (
-    "Bring a DDI-Codebook (XML), a Frictionless Table Schema or Data Package (JSON), or a CSV with the columns name, "
+    "Use a DDI-Codebook (XML), a Frictionless Table Schema or Data Package (JSON), or a CSV with the columns name, "
     "label, role, kind and domain."
 )
 MOST_COLUMNS = 100_000

@@ -149,7 +149,7 @@ def _read(
             raw[label].add(part.pop(label), about.readstat_variable_types[label] == "string")
         progress(0.8 * rows / max(rows, about.number_rows or 0, 1), f"Reading {rows:,} records")
     if not rows or not names:
-        raise ReadError(f"{name} has no records.", remedy="Bring a table with at least one record.")
+        raise ReadError(f"{name} has no rows.", remedy="Use a table with at least one row.")
     columns: list[LabelledColumn] = []
     for position, label in enumerate(names):
         progress(0.8 + 0.2 * position / len(names), f"Reading column {label}")

@@ -135,7 +135,7 @@ def verify_folder(
         progress(number / len(manifest.parts), f"Checking {name}")
         for group in piece.groups:
             if not rows.add(group):
-                raise ReadError(f"{name} has other columns.", remedy="Bring it as it was written.")
+                raise ReadError(f"{name} has other columns.", remedy="Use it as it was written.")
         beside += [f"{name}: {sentence}" for sentence in piece.beside]
         wrong |= piece.wrong
         unjudged = unjudged or (f"{name}: {piece.unjudged}" if piece.unjudged else "")
@@ -234,7 +234,7 @@ def _readable(part: Part) -> Iterator[None]:
     except MemoryError:
         raise
     except (AnonymizerError, pa.ArrowException, OSError, ValueError, KeyError, TypeError):
-        raise ReadError(f"{part.name} is no release that can be read.", remedy="Bring it as it was written.") from None
+        raise ReadError(f"{part.name} is no release that can be read.", remedy="Use it as it was written.") from None
 
 
 def _coded(table: pa.Table) -> tuple[dict[str, pa.Array], list[NDArray[Any]]]:

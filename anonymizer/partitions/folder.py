@@ -29,7 +29,7 @@ MANIFEST, DICTIONARY = "manifest.json", "dictionary.json"
 PART = re.compile(r"part-[0-9]{5,9}\.parquet")
 GROUP = 1 << 17
 """Rows of a group in a file, which is what a check holds at a time."""
-REMEDY = "Bring the folder as it was written."
+REMEDY = "Use the folder as it was written."
 LARGEST = 512 << 20
 """Bytes that a release may have as one file in memory."""
 
@@ -123,14 +123,14 @@ class Archive:
         if not archive.places or archive.data != data:
             raise ReadError(
                 f"{name} is damaged, or holds something beside the files of a release as they were packed.",
-                remedy="Bring it as it was downloaded, or unpack it and check the folder.",
+                remedy="Use it as it was downloaded, or unpack it and check the folder.",
             )
         return archive
 
     def read(self, name: str) -> bytes:
         """Return the content of a file. Raises :class:`ReadError` where it is not there."""
         if name not in self.places:
-            raise ReadError(f"There is no {name} in {self.name!r}.", remedy="Bring it as it was downloaded.")
+            raise ReadError(f"There is no {name} in {self.name!r}.", remedy="Use it as it was downloaded.")
         return self.data[self.places[name]]
 
 

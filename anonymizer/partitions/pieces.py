@@ -165,14 +165,14 @@ def open_table(
             other = sorted(set(schema.names) ^ set(first[1]))
             raise ReadError(
                 f"{path.name} and {first[0].name} do not have the same columns: {other[:3]} are in one of them only.",
-                remedy="Bring files of one table.",
+                remedy="Use files of one table.",
             )
         for field in schema:
             types[field.name] = common_type(field.name, types.get(field.name), plain_type(field.type), path)
         pieces += cut(path, counts, rows, stamp)
     names = first[1] if first else []
     if not names or not any(piece.rows for piece in pieces):
-        raise ReadError(f"{source} has no records.", remedy="Bring a table with at least one record.")
+        raise ReadError(f"{source} has no rows.", remedy="Use a table with at least one row.")
     labels = dict(zip(repair_names(names)[0], names, strict=True))
     plain = {name: label for name, label in labels.items() if is_plain(types[label])}
     others = tuple(left_out_problem(name, types[label]) for name, label in labels.items() if name not in plain)

@@ -340,5 +340,5 @@ def refuse_other_layout(file: File, first: File, mine: tuple[str, list[str]], wh
     if mine != whole:
         raise ReadError(
             f"{file.name} and {first.name} do not have the same columns, or not the same delimiter.",
-            remedy="Bring files of one table, written in one way.",
+            remedy="Use files of one table, written in one way.",
         )

@@ -129,7 +129,7 @@ def code_columns(
         refuse_too_many(table.pieces[done].path.name, 0, rows, len(table.names))
         texts = [few(one, other) for one, other in zip(texts, more, strict=True)]
     if not parts:
-        raise ReadError(f"{table.source} has no records.", remedy="Bring a table with at least one record.")
+        raise ReadError(f"{table.source} has no rows.", remedy="Use a table with at least one row.")
     manner = None
     if table.delimiter:
         of_names = [_whole([part[at].distinct for part in parts], pa.string()) for at in range(len(names))]
@@ -164,7 +164,7 @@ def first_rows(table: PartitionedTable, most: int, options: ReadOptions | None =
     batches = (batch for piece in table.pieces if piece.rows for batch in table.batches(piece, table.names, most))
     batch = next(batches, None)
     if batch is None:
-        raise ReadError(f"{table.source} has no records.", remedy="Bring a table with at least one record.")
+        raise ReadError(f"{table.source} has no rows.", remedy="Use a table with at least one row.")
     if table.delimiter:
         texts = {name: TextColumn.of([batch.column(name).dictionary_encode()]) for name in table.names}
         manner = manner_of(texts.values(), options or ReadOptions(), table.delimiter)

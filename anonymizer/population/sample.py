@@ -203,7 +203,7 @@ def reach_by_table(table: pd.DataFrame, schema: Schema, people: pd.DataFrame) ->
     if not shared or COUNT not in people.columns:
         raise ParameterError(
             "The population table has neither all quasi-identifiers nor counts of people by columns of the table.",
-            remedy=f"Bring a row for each person, or numbers in a column {COUNT!r} beside columns of the table.",
+            remedy=f"Use a row for each person, or numbers in a column {COUNT!r} beside columns of the table.",
         )
     own, theirs = codes_of(table, shared, people)
     here, there = frequencies(own), frequencies(own, theirs, counts.astype(float))
@@ -212,7 +212,7 @@ def reach_by_table(table: pd.DataFrame, schema: Schema, people: pd.DataFrame) ->
             f"The table has {here[short[0]]:,.0f} rows like row {short[0] + 1}, and the population only "
             f"{there[short[0]]:,.0f} people.",
             row=int(short[0]),
-            remedy="Bring counts that hold everybody in the table, written the same way.",
+            remedy="Use counts that hold everybody in the table, written the same way.",
         )
     return Reach(there / here, int(counts.sum()), f"counts of people by {', '.join(shared)}")
 

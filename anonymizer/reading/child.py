@@ -351,12 +351,12 @@ def _death(status: int, name: str, size: int, allowance: Allowance, writes: bool
         return ReadError(
             f"The work on {name} takes more than the {memory} of memory that it may, or it was ended from outside; "
             "nothing was written.",
-            remedy="Bring fewer records or columns, or allow more (COPSE_READ_MEMORY).",
+            remedy="Use fewer rows or columns, or allow more (COPSE_READ_MEMORY).",
         )
     return ReadError(
         f"{name} cannot be read: it takes more than the {memory} of memory that a file of its size may, or it is "
         "damaged.",
-        remedy="Bring fewer records or columns, or save it as CSV.",
+        remedy="Use fewer rows or columns, or save it as CSV.",
     )
 
 
@@ -364,7 +364,7 @@ def _too_slow(name: str, size: int, allowance: Allowance) -> ReadError:
     return ReadError(
         f"{name} cannot be read in the {allowance.seconds_for(size):,.0f} seconds of work that a file of its size may "
         "take.",
-        remedy="Bring fewer records or columns, or save it as CSV.",
+        remedy="Use fewer rows or columns, or save it as CSV.",
     )
 
 

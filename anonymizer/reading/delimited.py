@@ -223,8 +223,8 @@ def read_columns(
         chunks[position] = []
     if not columns or columns[0].n_records == 0:
         raise ReadError(
-            "The file has column names but no records." if header else "The file has no records.",
-            remedy="Bring a table with at least one record"
+            "The file has column names but no rows." if header else "The file has no rows.",
+            remedy="Use a table with at least one row"
             + (", or say that the first line is a record too." if header else "."),
         )
     problems: list[Problem] = []
@@ -334,7 +334,7 @@ def first_record(text: Text, delimiter: str) -> list[str]:
             row=0,
             remedy="Check the file's first line.",
         ) from error
-    raise ReadError("The file is empty.", remedy="Bring a table with column names and at least one record.")
+    raise ReadError("The file is empty.", remedy="Use a table with column names and at least one row.")
 
 
 def _refuse_open_quote(text: Text, delimiter: str) -> None:
@@ -546,5 +546,5 @@ def refuse_binary(text: bytes) -> None:
         where = f" (a NUL byte in line {line:,}, character {column:,})"
     raise ReadError(
         f"This is not a text file{where}.",
-        remedy="Bring a CSV or TSV text file, Parquet, or an Excel or OpenDocument sheet.",
+        remedy="Use a CSV or TSV text file, Parquet, or an Excel or OpenDocument sheet.",
     )

@@ -194,7 +194,7 @@ def read_table(
     except MemoryError as error:
         raise ReadError(
             f"{name} takes more memory than there is for it ({bytes_text(allowance.memory_for(size))}).",
-            remedy="Bring fewer records or columns.",
+            remedy="Use fewer rows or columns.",
         ) from error
     except Exception as error:  # the parsers of foreign formats raise types of many kinds
         raise ReadError(
@@ -230,7 +230,7 @@ def formats_by_name() -> tuple[str, ...]:
 def _format_of(data: bytes, name: str) -> str:
     """Return the format, a key of :data:`READERS`: by the first bytes, or by the name where these say nothing."""
     if not data[:4096].strip() and not data.strip():
-        raise ReadError(f"{name} is empty.", remedy="Bring a table with column names and at least one record.")
+        raise ReadError(f"{name} is empty.", remedy="Use a table with column names and at least one row.")
     if kind := _signed(data):
         return kind
     kind = Path(name.lower().removesuffix(".gz")).suffix[1:]
@@ -479,7 +479,7 @@ def unpack(data: bytes, name: str, most: int) -> bytes:
     too_long = ReadError(
         f"{name} has {bytes_text(len(data))}, but unfolds into more than {bytes_text(most)}, the most that a "
         "packed file of its size may.",
-        remedy="Bring it unpacked, or bring fewer records or columns.",
+        remedy="Use it unpacked, or use fewer rows or columns.",
     )
     stated = struct.unpack("<I", data[-4:])[0] if len(data) >= 18 else 0  # the length, modulo 2^32
     if most < stated <= MOST_FOLDED * len(data):
@@ -495,12 +495,12 @@ def unpack(data: bytes, name: str, most: int) -> bytes:
                     raise too_long
     except (OSError, EOFError, zlib.error) as error:
         raise ReadError(
-            f"The gzip file {name} is damaged or cut off.", remedy="Pack it again, or bring it unpacked."
+            f"The gzip file {name} is damaged or cut off.", remedy="Pack it again, or use it unpacked."
         ) from error
     return b"".join(pieces)
 
 
 def _too_large(name: str) -> ReadError:
     return ReadError(
-        f"{name} is larger than {MAX_BYTES >> 30} GiB.", remedy="Bring fewer records or columns, or use Parquet."
+        f"{name} is larger than {MAX_BYTES >> 30} GiB.", remedy="Use fewer rows or columns, or use Parquet."
     )

@@ -15,7 +15,7 @@ from anonymizer.reading.delimited import decode, repair_names
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions, one_each, refuse_too_wide
 from anonymizer.reading.parse import LIKENESS, Manner, TextColumn, Typed, infinity_problems, plain_text, type_column
 
-REMEDY = "Bring an array of objects, or an object a line, each with the columns as its names."
+REMEDY = "Use an array of objects, or an object a line, each with the columns as its names."
 
 
 def read_json(
@@ -40,7 +40,7 @@ def read_json(
             stop(Extent(rows, len(columns), rows * len(columns), 8 * rows * len(columns)))
     refuse_too_wide(len(columns), name)
     if not rows or not columns:
-        raise ReadError(f"{name} has no records.", remedy="Bring a table with at least one record.")
+        raise ReadError(f"{name} has no rows.", remedy="Use a table with at least one row.")
     names, problems = repair_names(list(columns))
     values: dict[str, Any] = {}
     variables: dict[str, Variable] = {}

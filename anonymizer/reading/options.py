@@ -298,12 +298,12 @@ def refuse_too_large(extent: Extent, name: str, size: int, allowance: Allowance)
         raise ReadError(
             f"{name} reaches over {extent.rows:,} rows and {extent.columns:,} columns{few}; at most "
             f"{allowance.cells:,} cells are read.",
-            remedy="Delete what stands far from the table, or bring fewer records or columns.",
+            remedy="Delete what stands far from the table, or use fewer rows or columns.",
         )
     if extent.memory > allowance.memory_for(size):
         raise ReadError(
             f"{name} has {bytes_text(size)}, but would unfold into at least {bytes_text(extent.memory)} "
             f"({extent.rows:,} rows, {extent.columns:,} columns); a file of its size may take "
             f"{bytes_text(allowance.memory_for(size))}.",
-            remedy="Bring fewer records or columns, or ask who runs this program to allow more.",
+            remedy="Use fewer rows or columns, or ask who runs this program to allow more.",
         )

@@ -62,7 +62,7 @@ def read_parquet(
     stop(parquet_extent(file))
     refuse_too_wide(len(names), name)
     if not file.metadata.num_rows or not names:
-        raise ReadError(f"{name} has no records.", remedy="Bring a table with at least one record.")
+        raise ReadError(f"{name} has no rows.", remedy="Use a table with at least one row.")
     texts = [name for name in texts_by_codes(file) if names.count(name) == 1]
     table = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts, page_checksum_verification=True).read()
     return arrow_content(table, options, progress)
@@ -89,7 +89,7 @@ def read_arrow(
         table = pa.Table.from_batches(batches, file.schema)
     table.validate(full=True)
     if not table.num_rows or not table.num_columns:
-        raise ReadError(f"{name} has no records.", remedy="Bring a table with at least one record.")
+        raise ReadError(f"{name} has no rows.", remedy="Use a table with at least one row.")
     return arrow_content(table, options, progress)
 
 

@@ -153,7 +153,7 @@ def hospital(n: int = 2000, seed: int = 2019) -> pd.DataFrame:
     are missing. Raises :class:`ParameterError` when ``n`` is not positive.
     """
     if n < 1:
-        raise ParameterError("A sample needs at least one record.", value=n, remedy="Choose a positive number.")
+        raise ParameterError("A sample needs at least one row.", value=n, remedy="Choose a positive number.")
     rng = np.random.default_rng(seed)
     age = np.clip(np.rint(np.where(rng.random(n) < 0.15, rng.normal(10, 6, n), rng.normal(56, 19, n))), 0, 99)
     age = age.astype(np.int64)
@@ -276,7 +276,7 @@ def contra(wait: float = ADULT_WAIT) -> pd.DataFrame:
     if len(table.columns) != len(CONTRA_COLUMNS):
         raise ReadError(
             f"Contraceptive choice has {len(table.columns)} columns on OpenML, not {len(CONTRA_COLUMNS)}.",
-            remedy="Bring it as a file.",
+            remedy="Open it as a file.",
         )
     return table.set_axis(list(CONTRA_COLUMNS), axis=1)
 

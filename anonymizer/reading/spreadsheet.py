@@ -73,8 +73,8 @@ def read_spreadsheet(
     refuse_too_wide(width, name)
     if len(rows) <= options.header:
         raise ReadError(
-            f"The sheet {title!r} of {name} has no records.",
-            remedy="Choose another sheet." if len(sheets) > 1 else "Bring a table with at least one record.",
+            f"The sheet {title!r} of {name} has no rows.",
+            remedy="Choose another sheet." if len(sheets) > 1 else "Use a table with at least one row.",
         )
     header = [_cell_text(cell) for cell in rows[0]] if options.header else []
     header += [""] * (width - len(header))
@@ -175,7 +175,7 @@ def _cell_problems(sheet_name: str, names: list[str], marks: Marks | None, sheet
         errors = [(row, column, f" ({text})") for row, column, text in marks.errors]
         kinds.append(("an error instead of a value", "Correct it in the file.", errors))
         formulas = [(row, column, "") for row, column in marks.uncomputed]
-        remedy = "Open the file in the program that it came from, save it there, and bring it again."
+        remedy = "Open the file in the program that it came from, save it there, and use it again."
         kinds.append(("a formula that was never computed", remedy, formulas))
     merged = [
         (row, column, f" (in {_at(*first)}:{_at(*last)})")

@@ -30,7 +30,7 @@ def public_hierarchy(column: Column) -> Hierarchy:
         return cuts.hierarchy
     if not cuts and column.groups is None:
         what = f"{column.name!r} has neither public cuts nor public groups, so it has no hierarchy."
-        raise SchemaError(what, column=column.name, remedy="Declare some, or bring a hierarchy.")
+        raise SchemaError(what, column=column.name, remedy="Declare some, or give a hierarchy.")
     values = public_values(column)
     if column.groups is not None and not cuts:
         group_of = {level: group for group in column.groups for level in group}

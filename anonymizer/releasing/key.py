@@ -45,7 +45,7 @@ def read_key() -> bytes:
     if len(key) != LENGTH:
         raise ParameterError(
             f"The key of packing, {path}, is not {LENGTH} bytes long.",
-            remedy=f"Bring back the file that it was, or make a new one of {LENGTH} random bytes: other groups follow.",
+            remedy=f"Restore the file that it was, or make a new one of {LENGTH} random bytes: other groups follow.",
         )
     return key
 

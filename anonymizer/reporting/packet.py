@@ -52,7 +52,7 @@ from anonymizer.schema import Kind, Role, Schema
 from anonymizer.values import numbers_of, value_text
 
 MOST_MEMBERS = 1_000
-REMEDY = "Bring the packet as it was made."
+REMEDY = "Use the packet as it was made."
 
 
 def packet_of(

@@ -307,7 +307,7 @@ def merge(
     :func:`anonymizer.partitions.coded.code_table`. ``bins``: the codes of columns whose values stay."""
     rows, types = tuple(tallies.rows for tallies in reads), table.types
     if not any(rows):
-        raise ReadError(f"{table.source} has no records.", remedy="Bring a table with at least one record.")
+        raise ReadError(f"{table.source} has no rows.", remedy="Use a table with at least one row.")
     distinct = {
         name: pc.unique(pa.chunked_array([tallies.columns[name][0] for tallies in reads], types[name]))
         for name in schema.released

@@ -119,7 +119,7 @@ def test_batches__of_other_types_agree(tmp_path: Path) -> None:
 
 REFUSALS = {
     "table=nothing": "There is no table 'nothing'",
-    "table=empty": "has no records",
+    "table=empty": "has no rows",
     "table=bytes": "Column 'a' holds values of type BLOB",
     "query=SELECT agee FROM people": "agee",
     "query=SELECT 1; DROP TABLE people": "several statements",

@@ -122,7 +122,7 @@ def test_names__are_data(server: Cluster, name: str) -> None:
 REFUSALS = {
     "table=nothing": "There is no table 'nothing'",
     "table=nowhere.people": "There is no table 'nowhere.people'",
-    "table=empty": "has no records",
+    "table=empty": "has no rows",
     "table=bytes": "Column 'a' holds values of type bytea",
     "table=places": "Column 'a' holds values of type point",
     "table=forever": "Column 'a' holds a value of type date that cannot be read",

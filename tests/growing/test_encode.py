@@ -346,7 +346,7 @@ def test_encode__more_than_256_codes_need_16_bits_and_65536_fit() -> None:
 
 def test_encode__refuses_what_does_not_fit(table: pd.DataFrame) -> None:
     schema = Schema.of(table, quasi_identifying=["age"])
-    with pytest.raises(EncodeError, match="no records"):
+    with pytest.raises(EncodeError, match="no rows"):
         encode(table.iloc[:0], schema)
     with pytest.raises(SchemaError):
         encode(table.drop(columns="note"), schema)

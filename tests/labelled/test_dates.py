@@ -144,5 +144,5 @@ def test_cells_of_which_nothing_is_said__show_their_form() -> None:
 
 def test_a_report_with_another_form__is_refused() -> None:
     with pytest.raises(ReadError, match="dates"):
-        Variable.from_value(parse(json.dumps({"dates": "(a+)+$"}), "report", "Bring it as it was."))
+        Variable.from_value(parse(json.dumps({"dates": "(a+)+$"}), "report", "Use it as it was."))
     assert Variable.from_value(parse('{"dates": "D/M/YYYY"}', "report", "")).dates == "D/M/YYYY"

@@ -226,7 +226,7 @@ def test_a_file_of_columns_alone__is_one_sentence(kind: str, tmp_path: Path) -> 
     path = tmp_path / f"empty.{kind}"
     write = {"sav": pyreadstat.write_sav, "dta": pyreadstat.write_dta, "xpt": pyreadstat.write_xport}[kind]
     write(pd.DataFrame({"age": np.zeros(0)}), path)
-    with pytest.raises(ReadError, match="has no records"):
+    with pytest.raises(ReadError, match="has no rows"):
         read_table(path)
 
 

@@ -126,7 +126,7 @@ def test_query__is_read_and_one_that_writes_is_refused(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize(
-    ("words", "table"), [("has no records", "nobody"), ("There is no table 'absent'", "absent"), ("dots or", 'a."b')]
+    ("words", "table"), [("has no rows", "nobody"), ("There is no table 'absent'", "absent"), ("dots or", 'a."b')]
 )
 def test_what_cannot_be_read__is_one_sentence(
     file: Path, words: str, table: str, monkeypatch: pytest.MonkeyPatch

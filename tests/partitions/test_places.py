@@ -142,9 +142,9 @@ def test_files_of_text_that_differ__are_refused(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("a,b\n")
     (tmp_path / "a.csv").write_text("a,b\n")
     schema = Schema.of(pd.DataFrame({"a": [1], "b": ["x"]}), quasi_identifying=["a"], sensitive=["b"])
-    with pytest.raises(ReadError, match="has no records"):
+    with pytest.raises(ReadError, match="has no rows"):
         code_table(open_table(tmp_path), schema)
-    with pytest.raises(ReadError, match="has no records"):
+    with pytest.raises(ReadError, match="has no rows"):
         first_rows(open_table(tmp_path), 10)
 
 

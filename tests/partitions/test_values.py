@@ -193,7 +193,7 @@ def test_no_file_and_no_record__are_said(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="no Parquet file"):
         open_table(tmp_path)
     pq.write_table(pa.table({"a": pa.array([], pa.int64())}), tmp_path / "1.parquet")
-    with pytest.raises(ReadError, match="has no records"):
+    with pytest.raises(ReadError, match="has no rows"):
         open_table(tmp_path)
     (tmp_path / "_hidden.parquet").write_bytes(b"")
     assert len(open_table_files(tmp_path)) == 1

@@ -20,7 +20,7 @@ from tests.sweeps import few
     [
         (b"", "is empty"),
         (b" \n\n", "is empty"),
-        (b"a,b\n", "no records"),
+        (b"a,b\n", "no rows"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "not a text file"),
         (b"a,b\n1,\x00\n", "NUL byte in line 2, character 3"),
         (b"PK\x03\x04" + b"x" * 50, "not a spreadsheet"),

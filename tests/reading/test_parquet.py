@@ -142,5 +142,5 @@ def test_parquet__text_in_encodings_without_codes_is_read() -> None:
 
 
 def test_parquet__no_records() -> None:
-    with pytest.raises(ReadError, match="no records"):
+    with pytest.raises(ReadError, match="no rows"):
         read(parquet(pa.table({"a": pa.array([], pa.int64())})))

@@ -160,7 +160,7 @@ def test_delimited_text__is_released_as_on_one_machine(tmp_path: Path, two: Clus
     assert same_files(tmp_path / "there", tmp_path / "here")
     assert result.notes == expected.notes
     only = replace(table, pieces=table.pieces[:1])
-    with pytest.raises(ReadError, match="has no records"):
+    with pytest.raises(ReadError, match="has no rows"):
         Elsewhere(two, only, schema)
     there, coded = Elsewhere(two, table, schema), code_table(table, schema)
     assert there.sample(77).frame.equals(coded.sample(77).frame)

@@ -118,7 +118,7 @@ def public_domains(ws: Workspace, target: str, columns: list[str]) -> Domains | 
     with place:
         st.markdown(
             "A private forest has a branch for every value that *could* occur. These must be known without a "
-            "look at the rows: from a codebook, a form or a law. Bring it as JSON: "
+            "look at the rows: from a codebook, a form or a law. Give it as JSON: "
             '`{"sex": ["F", "M"], "age": {"cuts": [20, 40, 60]}}`. The level `"*"` takes in everything else, `null` '
             "what is missing. Domains declared on the Roles page count as public too."
         )
@@ -146,7 +146,7 @@ def public_domains(ws: Workspace, target: str, columns: list[str]) -> Domains | 
             "application/json",
             on_click="ignore",
             icon=":material/download:",
-            help="Check it against what is publicly known, take out the marks `read_from_data`, and bring it back.",
+            help="Check it against what is publicly known, take out the marks `read_from_data`, and open it again.",
         )
     if not domains.read_from_data:
         st.caption(":material/public: All values are public: the guarantee covers everything the forest shows.")

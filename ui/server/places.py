@@ -72,7 +72,7 @@ class Places:
             raise ReadError(
                 f"{name} takes {bytes_text(size)}, and with what is worked out of it about "
                 f"{bytes_text(GROWTH * size)}; {room.format(bytes_text(left))}.",
-                remedy=f"Bring fewer records or columns, {wait}or ask who runs this server to allow more.",
+                remedy=f"Use fewer rows or columns, {wait}or ask who runs this server to allow more.",
             )
 
 
