@@ -126,8 +126,10 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 .st-key-canvas-panel [data-testid="stMarkdownContainer"] { margin: 0; }
 .st-key-canvas-panel [data-testid="stMarkdownContainer"] p { font-size: .9rem; line-height: 1.4; }
 .st-key-canvas-panel table { table-layout: fixed; width: 100%; }
-.st-key-canvas-panel th:last-child { width: 45%; }
-.st-key-canvas-panel :is(th, td) { padding: .2rem .35rem; font-size: .85rem; overflow-wrap: anywhere; }
+.st-key-canvas-panel th { width: 34%; }
+.st-key-canvas-panel th:nth-child(2) { width: 27%; }
+.st-key-canvas-panel :is(th, td) { padding: .2rem .3rem; }
+.st-key-canvas-panel :is(th, td) * { max-width: 100%; font-size: .8rem !important; overflow-wrap: anywhere !important; }
 @media (max-width: 1400px) {
   .st-key-strip [data-testid="stMetricLabel"] p { font-size: .7rem; }
   .st-key-strip [data-testid="stMetricValue"] { font-size: 1rem; }
