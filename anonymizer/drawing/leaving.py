@@ -55,7 +55,8 @@ class Leaving:
     of the target likelier than 1 in 2, ``up_to_even``, and how many hold one class alone, ``certain``. ``records``: how
     many there are of each shade; ``ranges``: what the steps of ranges say, in the column's unit, widest first; () where
     colours are no ranges; ``number``: the column that they are of, the first numeric sensitive one. ``at``: the stripe
-    of a group of look-alikes, by the tree's group that it is of and its own number."""
+    of a group of look-alikes, by the tree's group that it is of and its own number. ``missing``: how many numbers of
+    the ranges are missing, and stand at the mean."""
 
     stripes: tuple[Stripe, ...]
     groups: int
@@ -65,6 +66,7 @@ class Leaving:
     ranges: tuple[str, ...] = ()
     number: str = ""
     at: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    missing: int = 0
 
     @property
     def narrow(self) -> tuple[int, str]:
@@ -127,6 +129,7 @@ def leaving(
         () if numeric is None else _range_texts(numeric),
         "" if numeric is None else numeric.titles[0],
         dict(zip(zip(node.tolist(), which.tolist(), strict=True), joined[places].tolist(), strict=True)),
+        0 if numeric is None else int(numeric.missing[0]),
     )
 
 

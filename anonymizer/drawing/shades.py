@@ -27,7 +27,7 @@ COLOURS: dict[str, str] = {
     "sure": "how sure an attacker is",
     "n": "how many look alike",
     "classes": "class shares",
-    "digression": "narrowest range that somebody learns (Δ)",
+    "digression": "how much the numbers give away (Δ)",
     "tidi": "risk as in the papers (TIDI)",
 }
 """The measures that nodes can be coloured by, in words; digression where a sensitive column is numeric."""

@@ -134,12 +134,15 @@ def _words(point: Point) -> str:
 def k_sentence(points: Sequence[Point], losses: Mapping[int, float], k: int, goal: int) -> str:
     """Return the title of :func:`k_figure`: what it costs to go from ``k`` to the ``goal``; of groups that are released
     whole where ``losses`` does not know both."""
-    if not {k, goal} <= set(losses):
+    whole = "" if {k, goal} <= set(losses) else " of groups released whole"
+    if whole:
         losses = {point.k: point.gcp for point in points}
     if goal not in losses or k not in losses or k == goal:
         text = f" {losses[k]:.1%} of the detail at k = {k:,}" if k in losses else " more with every step of k"
-        return f"This grouping loses{text}"
-    return f"From k = {k:,} to k = {goal:,} the loss goes from {losses[k]:.1%} to {losses[goal]:.1%} of the detail"
+        return f"This grouping{', released whole,' * bool(whole)} loses{text}"
+    return (
+        f"From k = {k:,} to k = {goal:,} the loss{whole} goes from {losses[k]:.1%} to {losses[goal]:.1%} of the detail"
+    )
 
 
 def k_figure(points: Sequence[Point], losses: Mapping[int, float], k: int, goal: int) -> Any:

@@ -204,6 +204,29 @@ def test_colours__show_any_sensitive_column() -> None:
     assert ws.state(TreeState).about == "pay"
 
 
+def test_rows_of_persons__are_said_with_their_persons() -> None:
+    frame, _ = table()
+    frame = frame.assign(who=np.arange(len(frame)) // 3)
+    schema = Schema.of(frame, quasi_identifying=["age", "job", "day"], sensitive=["illness"], person="who")
+    ws = Workspace(reading=sample_reading("four hundred", frame), schema=schema)
+    ws.set(k=5)
+    app = open_page(ws)
+    ws.state(TreeState).node = 0
+    app.run()
+    alike = ws.flow.class_of == ws.flow.class_of[ws.flow.staying[0]]
+    persons, rows = frame["who"][alike].nunique(), int(alike.sum())
+    assert persons >= 5
+    assert f"released with {rows - 1} other rows that look the same, of {persons} persons in all;" in plain_text(app)
+
+
+def test_missing_numbers__are_said_beside_the_headline_of_ranges() -> None:
+    ws = numbers()
+    frame = ws.table.assign(income=ws.table["income"].where(np.arange(400) % 40 > 0))
+    ws = Workspace(reading=sample_reading("four hundred", frame), schema=ws.schema)
+    ws.set(k=8)
+    assert "10 missing values count as the mean." in plain_text(open_page(ws))
+
+
 def test_too_few_records__is_said() -> None:
     frame, schema = table()
     ws = Workspace(reading=sample_reading("five", frame.head(5)), schema=schema)

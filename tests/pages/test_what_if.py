@@ -67,7 +67,7 @@ def test_which_k__is_that_of_the_policy_and_can_be_used(generalizer: str) -> Non
         k = k_for(risk)
         wait_until(lambda: "With the method chosen above" in plain_text(app.run()))
         other = ws.flow.but(k=k)
-        price = f"{count(other.after.groups)} groups**, the smallest of {count(other.look_alikes.sizes.min())} rows; "
+        price = f"{count(other.after.groups)} groups**, the smallest of {count(other.after.smallest)} rows; "
         assert f"You need **k = {k}**" in plain_text(app)
         assert f"{price}{share(other.utility.gcp)} of the detail is lost" in plain_text(app)
         assert f"From k = 10 to k = {k} the loss goes from {before} to {share(other.utility.gcp)}" in plain_text(app)

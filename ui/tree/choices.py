@@ -76,6 +76,8 @@ def look_choice(ws: Workspace, pruning: Pruning, state: TreeState) -> None:
     schema = ws.schema
     assert schema is not None
     looks = looks_of(pruning, ws.flow.risk, ws.flow.encoded, schema.target)
+    if state.view == "tree":  # its nodes have one figure of all numbers together
+        looks = list(dict.fromkeys(("", "digression") if look[1] == "digression" else look for look in looks))
     same = [look for look in looks if look[1] == state.colour]
     look = (state.about, state.colour)
     if look not in looks:

@@ -21,7 +21,6 @@ from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.target import ClassTarget
 from anonymizer.reporting.findings import one_row_of
 from anonymizer.values import number_text
 from ui.controls import count, plain, plural, share
@@ -145,7 +144,9 @@ def surest_sentence(leaves: Leaving | None, name: str) -> str:
     if leaves.ranges:
         (narrow, third), rows = leaves.narrow, sum(leaves.records.values())
         few = f"{count(narrow) if narrow else 'None'} of the {plural(rows, 'row')} {'is' if narrow == 1 else 'are'}"
-        return f"{few} in groups where 8 in 10 values of {plain(leaves.number)} lie within a range of {plain(third)}."
+        where = f"in groups where 8 in 10 values of {plain(leaves.number)} lie within a range of {plain(third)}."
+        missing = f" {plural(leaves.missing, 'missing value counts', 'missing values count')} as the mean."
+        return f"{few} {where}{missing * (leaves.missing > 0)}"
     better, groups = leaves.groups - leaves.up_to_even, plural(leaves.groups, "released group")
     if not better:
         return f"In none of the {groups} can somebody's {plain(name)} be guessed with better than even odds."
@@ -180,15 +181,18 @@ def show_one_row(ws: Workspace, pruning: Pruning, encoded: EncodedTable, node: i
         state.turn += 1
 
     st.subheader("One row, before and after", anchor=False)
-    st.markdown(plain(released_sentence(encoded.target, flow.class_of == flow.class_of[row])))
+    st.markdown(plain(released_sentence(encoded, flow.class_of == flow.class_of[row])))
     st.table(row_table(one_row_of(flow, row)).map(plain), hide_index=True, border="horizontal")
     st.button("Another row", icon=":material/shuffle:", on_click=turn, key="another row")
 
 
-def released_sentence(target: ClassTarget, alike: NDArray[np.bool_]) -> str:
-    """Return how many rows look alike when they are released, and the likeliest class of these. ``alike`` (n,)."""
-    n = int(alike.sum())
+def released_sentence(encoded: EncodedTable, alike: NDArray[np.bool_]) -> str:
+    """Return how many rows look alike when they are released, of how many persons where these have several rows, and
+    the likeliest class of these rows. ``alike`` (n,)."""
+    n, target = int(alike.sum()), encoded.target
     size = f"It is released with {plural(n - 1, 'other row')} that look{'s' if n == 2 else ''} the same"
+    if encoded.person is not None:
+        size += f", of {plural(len(np.unique(encoded.person[alike])), 'person')} in all"
     if target.n_classes < 2:
         return f"{size}."
     counts = np.bincount(target.codes[alike], minlength=target.n_classes)

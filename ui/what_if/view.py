@@ -237,13 +237,15 @@ def loss_at(ws: Workspace, k: int) -> dict[int, float]:
         flow = other.watch(lambda *_: job.go_on(0.0, words))
         for stage in ("release", "after", "utility"):
             flow.compute(stage)
-        return flow.after.groups, int(flow.look_alikes.sizes.min()), flow.utility.gcp
+        return flow.after.groups, flow.after.smallest, flow.utility.gcp
 
     answer = answer_of_job(ws, "which k", (flow.needs("utility"), k), label, work)
     if answer is None:
         return {}
     groups, smallest, loss = answer
-    what = f"**{plural(groups, 'group')}**, the smallest of {plural(smallest, 'row')}"
+    what = (
+        f"**{plural(groups, 'group')}**, the smallest of {plural(smallest, 'person' if flow.schema.person else 'row')}"
+    )
     st.markdown(f"With the method chosen above: {what}; {share(loss)} of the detail is lost.")
     return {k: loss}
 
