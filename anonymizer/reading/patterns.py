@@ -88,6 +88,7 @@ PERSON_WORDS = _words(
     "empleado alumno usuario paziente assistito assicurato iscritto utente utilizador beneficiaire assure adherent "
     "eleve salarie deelnemer klant lid household haushalt menage hogar huishouden"
 )
+HOUSEHOLD_WORDS = _words("household householdid hh hhid hhnr haushalt menage hogar famiglia huishouden family familyid")
 NUMBER_WORDS = _words(
     "id ids key uid uuid guid identifier identification number no nr nbr num nummer numero record row seqn serial "
     "matricule matricola matricula codigo"

@@ -17,6 +17,7 @@ from anonymizer.reading.patterns import (
     CODE_WORDS,
     COUNT_WORDS,
     ENOUGH,
+    HOUSEHOLD_WORDS,
     ID_WORDS,
     MEASURE_WORDS,
     OUTCOME,
@@ -60,8 +61,9 @@ def suggest(
     or last in the table. Raises :class:`SchemaError` like :func:`profile`.
     """
     facts = facts or profile(pd.DataFrame(table))
-    columns = _with_person(tuple(_suggestion(fact, table[fact.name]) for fact in facts), facts)
-    columns = _with_weight(columns, table)
+    labels = {name: variable.label for name, variable in (variables or {}).items()}
+    columns = tuple(_suggestion(fact, table[fact.name], labels.get(fact.name, "")) for fact in facts)
+    columns = _with_weight(_with_person(_with_same_answers(columns, facts, labels), facts), table)
     if variables:
         roles = {c.name: Role.IDENTIFYING if c.role in ONCE else c.role for c in columns}
         of = {name: variable.of for name, variable in variables.items()}
@@ -110,6 +112,45 @@ def person_columns(schema: Schema, facts: Sequence[ColumnFacts]) -> tuple[str, .
     return tuple(sorted(likely, key=lambda name: not _numbers_people(name)))
 
 
+LARGEST_HOUSEHOLD = 12
+"""Rows that stand together in a household, on average at most."""
+
+
+def household_columns(
+    rows: pd.DataFrame | None, facts: Sequence[ColumnFacts], variables: Mapping[str, Variable]
+) -> tuple[str, ...]:
+    """Return the columns that can number households: called so first, then labelled so, then those whose equal values
+    stand one below the other, each in one run of rows. None of them is a weight, or speaks of anything else.
+
+    ``rows``: of the table in their order, ``None`` where that is not at hand. ``variables``: as for :func:`suggest`.
+    """
+    found: list[tuple[int, str]] = []
+    for fact in facts:
+        label = variables[fact.name].label if fact.name in variables else ""
+        weighs = SURVEY_WEIGHT in meanings_of(fact.name) or SURVEY_WEIGHT in meanings_of(label)
+        if weighs or not 1 < fact.distinct < fact.present or fact.records > LARGEST_HOUSEHOLD * fact.distinct:
+            continue
+        called = [bool(header_phrases(text) & HOUSEHOLD_WORDS) for text in (fact.name, label)]
+        silent = fact.distinct >= ENOUGH_HOUSEHOLDS and not _meanings(fact.name, label)
+        if any(called):
+            found.append((called.index(True), fact.name))
+        elif silent and rows is not None and _in_runs(rows[fact.name], fact):
+            found.append((2, fact.name))
+    return tuple(name for _, name in sorted(found, key=lambda entry: entry[0]))
+
+
+ENOUGH_HOUSEHOLDS = 20
+"""Different values of a column that nothing but its runs speaks for."""
+
+
+def _in_runs(values: "pd.Series[Any]", fact: ColumnFacts) -> bool:
+    """Return True when equal values stand together, and some do: codes or whole numbers, every row with one."""
+    if fact.missing or fact.kind is Kind.DATE or (fact.kind is Kind.NUMERIC and not _whole(values)):
+        return False
+    codes = pd.factorize(values)[0]
+    return int(np.count_nonzero(np.diff(codes))) + 1 == fact.distinct
+
+
 def speaks_of_one(name: str) -> bool:
     """Return True when a header says that equal values are one person's: numbers, accounts or addresses of people."""
     return _numbers_people(name) or _is_address(name)
@@ -136,6 +177,48 @@ def _with_person(columns: tuple[Column, ...], facts: Sequence[ColumnFacts]) -> t
     fact = next(fact for fact in facts if fact.name == names[0])
     reason = f"{fact.present:,} rows of {fact.distinct:,} persons: its values repeat."
     return tuple(replace(c, role=Role.PERSON, reason=reason) if c.name == fact.name else c for c in columns)
+
+
+MOST_ANSWERS = 20
+"""Levels of a question at most; columns with more that agree in them are lists of codes."""
+
+
+def _with_same_answers(
+    columns: tuple[Column, ...], facts: Sequence[ColumnFacts], labels: Mapping[str, str]
+) -> tuple[Column, ...]:
+    """Return the suggested columns, in which those with the same answers are sensitive together: three columns at least
+    with three levels or more, of which one is a private matter by its name or label, none is something else, and
+    others whose levels are among these. ``labels``: of columns that have one."""
+    levels = {
+        fact.name: frozenset(fact.looked_at)
+        for column, fact in zip(columns, facts, strict=True)
+        if 2 <= fact.distinct <= MOST_ANSWERS and len(fact.looked_at) == fact.distinct and column.role not in LEFT_OUT
+    }
+    roles = {name: _named_role(name, labels.get(name, "")) for name in levels}
+    reasons: dict[str, str] = {}
+    for answers in {answer for answer in levels.values() if len(answer) >= 3}:
+        alike = [name for name in levels if levels[name] <= answers]
+        private = [name for name in alike if roles[name] is Role.SENSITIVE]
+        agree = all(roles[name] in (None, Role.SENSITIVE) for name in alike)
+        if private and agree and sum(levels[name] == answers for name in alike) >= 3:
+            reasons |= dict.fromkeys(alike, f"Has the same answers as {private[0]}: a private matter.")
+    return tuple(
+        replace(column, role=Role.SENSITIVE, reason=reasons[column.name])
+        if column.name in reasons and roles[column.name] is None
+        else column
+        for column in columns
+    )
+
+
+def _named_role(name: str, label: str) -> Role | None:
+    """Return the role that a column's name, or else its label, speaks of; ``None`` where neither says anything."""
+    meanings = _meanings(name, label)
+    return meanings[0].role if meanings else None
+
+
+def _meanings(name: str, label: str) -> list[Meaning]:
+    """Return what a column is about: by its name, or where that says nothing, by its label."""
+    return meanings_of(name) or meanings_of(label)
 
 
 def _with_weight(
@@ -206,8 +289,8 @@ def _in_order(column: Column, table: "pd.DataFrame | Mapping[str, pd.Series[Any]
     return column if order is None else replace(column, domain=order, ordered=True, suggested=True)
 
 
-def _suggestion(fact: ColumnFacts, values: "pd.Series[Any]") -> Column:
-    meanings = meanings_of(fact.name)
+def _suggestion(fact: ColumnFacts, values: "pd.Series[Any]", label: str = "") -> Column:
+    meanings = _meanings(fact.name, label)
     kind = _kind(fact, values, meanings)
     order, ordered = None, False
     if kind is Kind.CATEGORICAL and 3 <= fact.distinct <= MOST_ORDERED:

@@ -341,6 +341,16 @@ def test_one_row__a_household_is_protected_as_a_whole() -> None:
     assert f"{len(table)} rows of {table.household_id.nunique()} households" in texts(app)
 
 
+def test_one_row__asks_for_the_household_where_none_is_found() -> None:
+    app = answer(open_page(session(visits(60), None)), HOUSEHOLD)
+    assert not app.exception
+    assert session_of(app).schema.person is None
+    box = next(box for box in app.selectbox if box.label == "Rows with the same value belong to one household")
+    assert box.value is None
+    assert box.set_value("postcode").run().selectbox
+    assert session_of(app).schema.person == "postcode"
+
+
 def test_one_row__the_latest_of_two_person_columns_counts() -> None:
     app = open_visits()
     row = list(session_of(app).table.columns).index("postcode")

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from anonymizer.errors import SchemaError
+from anonymizer.labelled.variable import Variable
 from anonymizer.reading.facts import profile
 from anonymizer.reading.files import read_table
 from anonymizer.reading.patterns import is_card, is_iban, luhn, meanings_of, natural_order, pattern_of, shape_of
-from anonymizer.reading.profile import suggest
+from anonymizer.reading.profile import household_columns, suggest
 from anonymizer.reading.samples import SAMPLES, hospital
 from anonymizer.schema import Kind, Role
 
@@ -255,3 +256,57 @@ def test_meanings_of__words_are_matched_whole() -> None:
     assert meanings_of("date-of-birth")[0].what == "a birth date"
     assert meanings_of("Größe")[0].what == "bodily features"
     assert meanings_of("🚀<b>") == []
+
+
+def roles_of(table: pd.DataFrame, variables: dict[str, Variable] | None = None) -> dict[str, Role]:
+    return {column.name: column.role for column in suggest(table, variables).columns}
+
+
+def test_suggest__columns_with_the_same_answers_have_one_role() -> None:
+    rng = np.random.default_rng(3)
+    doses = {name: rng.choice(["No", "Steady", "Up", "Down"], 400) for name in ("insulin", "glipizide", "acarbose")}
+    rare = {"tolazamide": rng.choice(["No", "Steady"], 400), "paid": rng.choice(["No", "Yes"], 400)}
+    likes = {name: rng.choice(["never", "seldom", "often"], 400) for name in ("theatre", "opera", "museum")}
+    table = pd.DataFrame({**doses, **rare, **likes, "age": rng.integers(18, 90, 400)})
+    table["admission_type"] = rng.integers(1, 9, 400)  # codes that are numbers are no answers
+    roles = roles_of(table)
+    assert [roles[name] for name in (*doses, "tolazamide")] == [SENSITIVE] * 4
+    assert {roles[name] for name in likes} == {QUASI}  # nothing says that any of them is private
+    assert roles["paid"] is QUASI
+    assert suggest(table)["acarbose"].reason == "Has the same answers as insulin: a private matter."
+    split = table.rename(columns={"acarbose": "region"})  # a name of its own says otherwise
+    assert roles_of(split)["region"] is roles_of(split)["glipizide"] is QUASI
+
+
+def test_suggest__a_label_speaks_where_the_name_does_not() -> None:
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({name: rng.integers(0, 60, 500) for name in ("q12", "v025", "income")})
+    variables = {"q12": Variable(label="Monthly income of the household"), "v025": Variable(label="Age in years")}
+    assert roles_of(table) == {"q12": QUASI, "v025": QUASI, "income": SENSITIVE}
+    assert roles_of(table, variables) == {"q12": SENSITIVE, "v025": QUASI, "income": SENSITIVE}
+    assert suggest(table, variables)["v025"].reason == "Speaks of age: others may know it."
+
+
+def test_household_columns__by_name_label_and_runs_and_never_a_weight() -> None:
+    rng = np.random.default_rng(5)
+    sizes = rng.integers(1, 6, 300)
+    home = np.repeat(rng.permutation(300) + 1000, sizes)
+    n = len(home)
+    table = pd.DataFrame(
+        {
+            "q1": home,
+            "weight": home / 7.0,
+            "hhweight": home,
+            "wgt": home,
+            "age": home,
+            "town": rng.integers(0, 300, n),
+            "v001": rng.integers(0, 300, n),
+            "hhid": rng.integers(0, 300, n),
+        }
+    )
+    variables = {"v001": Variable(label="Household number")}
+    facts = profile(table)
+    assert household_columns(table, facts, variables) == ("hhid", "v001", "q1")
+    assert household_columns(None, facts, variables) == ("hhid", "v001")
+    assert household_columns(table.sample(frac=1, random_state=1), facts, {}) == ("hhid",)
+    assert household_columns(table[["weight", "age"]], profile(table[["weight", "age"]]), {}) == ()

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from anonymizer.reading.patterns import header_phrases
-from anonymizer.reading.profile import person_columns
+from anonymizer.reading.files import Reading
+from anonymizer.reading.patterns import HOUSEHOLD_WORDS, header_phrases
+from anonymizer.reading.profile import household_columns, person_columns
 from anonymizer.schema import Role, Schema
 from ui.controls import plain, plural
 from ui.roles.state import RolesState
@@ -12,8 +13,6 @@ from ui.workspace import Workspace
 
 PERSON, EVENT, HOUSEHOLD = "A person", "A visit or payment", "A household member"
 """The answers. An event is a visit, a payment, or whatever else a person can have several of."""
-
-HOUSEHOLD_WORDS = frozenset(["household", "hh", "haushalt", "menage", "hogar", "famiglia", "huishouden", "family"])
 
 
 def one_row(ws: Workspace) -> None:
@@ -34,17 +33,19 @@ def one_row(ws: Workspace) -> None:
         "the column that tells whose a row is, and k, l and t count persons. To protect a household as a whole, name "
         "its column.",
     )
-    if schema.person:
+    if schema.person or answer == HOUSEHOLD:
         box = f"whose {ws.edition} {schema.person}"
         st.selectbox(
             "Rows with the same value belong to one household"
             if answer == HOUSEHOLD
             else "Rows with the same value belong to one person",
             names,
-            index=names.index(schema.person),
+            index=names.index(schema.person) if schema.person else None,
+            placeholder="Choose a column",
             key=box,
-            on_change=lambda: ws.set_schema(with_person(ws.schema or ws.suggest(), widget_state(box))),
+            on_change=lambda: ws.set_schema(with_person(ws.schema or ws.suggest(), widget_state(box) or "")),
         )
+    if schema.person:
         fact = facts[schema.person]
         one, many = ("household", "households") if answer == HOUSEHOLD else ("person", "persons")
         st.caption(f"**{plural(fact.present, 'row')} of {plural(fact.distinct, one, many)}**")
@@ -68,22 +69,26 @@ def row_columns(ws: Workspace, schema: Schema) -> list[str]:
 
 def row_answer(ws: Workspace, schema: Schema) -> str:
     """Return the answer that the schema holds."""
-    if not schema.person:
-        return PERSON
-    is_household = ws.state(RolesState).is_household or bool(header_phrases(schema.person) & HOUSEHOLD_WORDS)
-    return HOUSEHOLD if is_household else EVENT
+    is_household = ws.state(RolesState).is_household or bool(header_phrases(schema.person or "") & HOUSEHOLD_WORDS)
+    return HOUSEHOLD if is_household else EVENT if schema.person else PERSON
 
 
 def answer_row(ws: Workspace, answer: str) -> None:
-    """Take over an answer: the likeliest column tells whose a row is, of households one that is called so."""
+    """Take over an answer: the likeliest column tells whose a row is, or the likeliest that numbers households; where
+    none looks like that, the person says which."""
     schema = ws.schema or ws.suggest()
     names = row_columns(ws, schema)
     ws.state(RolesState).is_household = answer == HOUSEHOLD
     if answer == PERSON:
         ws.set_schema(with_person(schema, ""))
         return
-    of_household = [name for name in names if header_phrases(name) & HOUSEHOLD_WORDS]
-    fitting = of_household if answer == HOUSEHOLD else [name for name in names if name not in of_household]
+    reading = ws.reading
+    rows = reading.frame if isinstance(reading, Reading) else None
+    households = household_columns(rows, ws.facts(), reading.variables if reading else {})
+    if answer == HOUSEHOLD:
+        ws.set_schema(with_person(schema, households[0] if households else ""))
+        return
+    fitting = [name for name in names if name not in households]
     ws.set_schema(with_person(schema, (fitting or names)[0]))
 
 
