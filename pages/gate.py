@@ -8,9 +8,8 @@ from ui.gate.costs import costs, prices
 from ui.gate.pieces import gate_of_pieces
 from ui.gate.view import cards, headline, way_on
 from ui.guard import lacks
-from ui.job import groups_ready, tree_ready
+from ui.job import groups_ready, stages_ready, tree_ready
 from ui.session import workspace
-from ui.warm import wait_text
 
 
 def main() -> None:
@@ -25,8 +24,8 @@ def main() -> None:
     try:
         if not groups_ready(ws):
             return
-        with st.spinner(wait_text("Making the release and checking it…"), show_time=True):
-            ws.flow.compute("judgement", "after", "utility", "held_out")
+        if not stages_ready(ws, "release", "verification", "utility", "after", "held_out", "judgement"):
+            return
     except AnonymizerError as error:
         st.title("Ready", anchor=False)
         problem(error, "Nothing can be released like this.")

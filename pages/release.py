@@ -7,15 +7,17 @@ from ui.controls import problem
 from ui.gains import gains
 from ui.gate.view import in_the_way
 from ui.guard import lacks
-from ui.job import groups_ready, tree_ready
+from ui.job import groups_ready, stages_ready, tree_ready
 from ui.navigation import DOWNLOAD, WRITE_FOLDER
 from ui.release.analyses import regression_choice
 from ui.release.attacks import attacks
 from ui.release.downloads import do_it_again
 from ui.release.folder import release_pieces
 from ui.release.packet import take_away
-from ui.release.view import checks, figures, headline, make_report, one_row, what_changed
+from ui.release.view import checks, figures, headline, one_row, what_changed
 from ui.session import workspace
+
+STAGES = ("tree", "pruning", "release", "verification", "utility", "two_way", "coefficients", "weighted", "report")
 
 
 def main() -> None:
@@ -31,12 +33,13 @@ def main() -> None:
     if not groups_ready(ws):
         return
     try:
-        report = make_report(ws)
-        release = ws.flow.release
+        if not stages_ready(ws, *STAGES):
+            return
     except AnonymizerError as error:
         st.title("Not ready to hand over", anchor=False)
         problem(error)
         return
+    report, release = ws.flow.report, ws.flow.release
     ready = report.verification.passed and not ws.flow.gate.open
     st.title("Ready to hand over" if ready else "Not ready to hand over", anchor=False)
     headline(report.verification)

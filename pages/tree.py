@@ -8,13 +8,12 @@ from anonymizer.groups.prune import Pruning
 from ui.controls import plural, problem
 from ui.gate.view import way_to_ready
 from ui.guard import lacks
-from ui.job import groups_ready, tree_ready
+from ui.job import groups_ready, stages_ready, tree_ready
 from ui.session import workspace
 from ui.tree.choices import how_to_read, method, view_choices
 from ui.tree.panel import parts_in_view, show_groups, show_node, show_worst, surest_sentence
 from ui.tree.pictures import draw, subject, what_leaves
 from ui.visit import at_first
-from ui.warm import wait_text
 from ui.workspace import Workspace
 
 
@@ -81,16 +80,16 @@ def main() -> None:
         if not tree_ready(ws):
             return
         try:
-            with st.spinner(wait_text("Growing and pruning the tree…"), show_time=True):
-                pruning = ws.flow.pruning
+            if not stages_ready(ws, "tree", "pruning"):
+                return
+            pruning = ws.flow.pruning
         except AnonymizerError as error:
             st.title("Tree", anchor=False)
             problem(error)
             return
         try:
-            if groups_ready(ws):
-                with st.spinner(wait_text("Making look-alike groups…"), show_time=True):
-                    ws.flow.compute("bands", "after", "utility", "about_table")
+            if groups_ready(ws) and not stages_ready(ws, "release", "bands", "after", "about_table", "utility"):
+                return
         except AnonymizerError as error:
             problem(error, "Nothing can be released like this; the tree below shows what there is.")
         st.fragment(show)(ws, pruning)

@@ -15,7 +15,11 @@ from anonymizer.releasing.generalize import TAKES_LONG
 from ui.controls import duration, plain, problem
 from ui.server.turns import Owner, Work
 from ui.turn import TURNS, before_text
+from ui.warm import wait_text
 from ui.workspace import Workspace
+
+BEGIN = "Beginning"
+"""What is said to be done before anything is."""
 
 SAYS_LITTLE = 3.0
 """Seconds before the pace of a job says how long it will take."""
@@ -35,7 +39,7 @@ class Job:
     owner: Owner = field(default_factory=Owner)
     before: int | None = None
     share: float = 0.0
-    what: str = "Beginning"
+    what: str = BEGIN
     answer: Any = None
     parts: list[Any] = field(default_factory=list)
     failure: Exception | None = None
@@ -139,9 +143,62 @@ def tree_ready(ws: Workspace) -> bool:
     return flow.ready("tree")
 
 
-def answer_of_job(ws: Workspace, name: str, key: Any, label: str, work: Callable[[Job], Any]) -> Any:
+STEPS = {
+    "tree": "Growing the tree",
+    "pruning": "Pruning it until every group is large enough",
+    "release": "Making the release",
+    "verification": "Checking the released cells",
+    "judgement": "Looking for risks in what would be released",
+    "utility": "Measuring what was lost",
+    "two_way": "Comparing all pairs of columns, before and after",
+    "coefficients": "Fitting the same regressions to the table and to the release",
+    "weighted": "Comparing what a survey would say",
+    "report": "Measuring the risk before and after",
+}
+"""What is being done while a stage of the flow is computed, where that can take long."""
+
+LARGE = 20_000
+"""Rows of a table from which on stages are computed in the background, and can be cancelled."""
+
+AT_ONCE = 0.8
+"""Seconds that a page waits for the background before it draws how far it is."""
+
+
+def stages_ready(ws: Workspace, *stages: str) -> bool:
+    """Return True when these stages of the flow are there. Those of a large table are computed in the background, one
+    after another, and how far that is, or that it was cancelled, is drawn here. Raises what the stages raise."""
+    flow = ws.flow
+    missing = [stage for stage in stages if not flow.ready(stage)]
+    if not missing:
+        return True
+    if ws.n_records < LARGE:
+        with st.spinner(plain(wait_text(f"{STEPS.get(missing[0], BEGIN)} …")), show_time=True):
+            flow.compute(*missing)
+        return True
+
+    def work(job: Job) -> bool:
+        for done, stage in enumerate(missing):
+            job.go_on(done / len(missing), STEPS.get(stage, job.what))
+            flow.compute(stage)
+        return True
+
+    key = tuple((stage, flow.needs(stage)) for stage in stages)
+    return answer_of_job(ws, f"stages {stages[-1]}", key, "", work, patience=AT_ONCE, raises=True) is not None
+
+
+def answer_of_job(
+    ws: Workspace,
+    name: str,
+    key: Any,
+    label: str,
+    work: Callable[[Job], Any],
+    *,
+    patience: float = 0.0,
+    raises: bool = False,
+) -> Any:
     """Return the answer of a job, ``None`` as long as there is none; draws its button, progress and Cancel. Without a
-    ``label`` there is no button, and it begins at once."""
+    ``label`` there is no button, and it begins at once. ``patience``: seconds in which a new one may end before its
+    progress is drawn. ``raises``: an error of the package is raised here, and not drawn."""
     job = ws.jobs.get(name)
     if job is not None and job.key != key:
         stop_job(ws, name)
@@ -152,12 +209,16 @@ def answer_of_job(ws: Workspace, name: str, key: Any, label: str, work: Callable
             return None
         place.empty()
         job = start_job(ws, name, key, work)
+        job.done.wait(patience)
     if not job.done.is_set():
         watch(job, name, len(job.parts))
         return None
     if job.failure is None:
         before_answer(name)
         return job.answer
+    if raises and isinstance(job.failure, AnonymizerError) and not isinstance(job.failure, CancelledError):
+        stop_job(ws, name)
+        raise job.failure
     show_failure(job.failure)
     st.button("Try again", key=f"again {name}", on_click=stop_job, args=(ws, name))
     return None
@@ -178,7 +239,7 @@ def parts_of(ws: Workspace, name: str, key: Any) -> tuple[Any, ...]:
 def show_failure(failure: Exception) -> None:
     """Draw why a job has no answer."""
     if isinstance(failure, CancelledError):
-        st.info("Stopped. Nothing was estimated.", icon=":material/info:")
+        st.info("Stopped.", icon=":material/info:")
     elif isinstance(failure, AnonymizerError):
         problem(failure)
     else:

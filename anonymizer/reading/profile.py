@@ -124,7 +124,7 @@ def household_columns(
 
     ``rows``: of the table in their order, ``None`` where that is not at hand. ``variables``: as for :func:`suggest`.
     """
-    found: list[tuple[int, str]] = []
+    places: list[tuple[int, str]] = []
     for fact in facts:
         label = variables[fact.name].label if fact.name in variables else ""
         weighs = SURVEY_WEIGHT in meanings_of(fact.name) or SURVEY_WEIGHT in meanings_of(label)
@@ -133,10 +133,10 @@ def household_columns(
         called = [bool(header_phrases(text) & HOUSEHOLD_WORDS) for text in (fact.name, label)]
         silent = fact.distinct >= ENOUGH_HOUSEHOLDS and not _meanings(fact.name, label)
         if any(called):
-            found.append((called.index(True), fact.name))
+            places.append((called.index(True), fact.name))
         elif silent and rows is not None and _in_runs(rows[fact.name], fact):
-            found.append((2, fact.name))
-    return tuple(name for _, name in sorted(found, key=lambda entry: entry[0]))
+            places.append((2, fact.name))
+    return tuple(name for _, name in sorted(places, key=lambda entry: entry[0]))
 
 
 ENOUGH_HOUSEHOLDS = 20

@@ -164,7 +164,7 @@ def test_cancel__ends_a_long_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not ended.is_set()
     app.button(key="cancel estimate job").click().run()
     assert ended.wait(PATIENCE)
-    wait_until(lambda: any("Nothing was estimated" in info.value for info in drawn_again(app).info))
+    wait_until(lambda: any("Stopped." in info.value for info in drawn_again(app).info))
     assert "Highest posterior" not in {metric.label for metric in app.metric}
 
 

@@ -5,14 +5,17 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from anonymizer.errors import CancelledError
-from anonymizer.releasing.generalize import GENERALIZERS
+from anonymizer.errors import CancelledError, ParameterError
+from anonymizer.releasing.generalize import GENERALIZERS, release_of
 from anonymizer.releasing.tiers import Groups, Parts, uniform
 from tests.groups.test_refine import random_table
+from tests.pages.test_gate import SHELL
 from tests.pages.test_release import open_page
 from tests.pages.what_if import open_view
 from tests.pages.what_if import session as hospital
@@ -110,6 +113,66 @@ def test_groups__that_take_long_are_made_in_the_background(monkeypatch: pytest.M
     app.run()
     assert ws.flow.verification.k_anonymous
     assert app.get("download_button")
+
+
+def in_page(ws: Workspace, page: str) -> AppTest:
+    """The dashboard, opened on a page."""
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
+    app.session_state["workspace"] = ws
+    return app.run().switch_page(f"../pages/{page}.py").run()
+
+
+@pytest.mark.parametrize("page", ["tree", "gate", "release"])
+def test_stages__of_a_large_table_can_be_cancelled(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Generalizing and checking work in the background, between whose steps Cancel ends them."""
+    begun, go_on = threading.Event(), threading.Event()
+    monkeypatch.setattr("ui.job.LARGE", 10)
+    monkeypatch.setattr("ui.job.AT_ONCE", 0.0)
+    make = release_of
+
+    def slowly(*about: Any, **more: Any) -> Any:
+        begun.set()
+        go_on.wait(PATIENCE)
+        return make(*about, **more)
+
+    monkeypatch.setattr("anonymizer.flow.release_of", slowly)
+    ws = session()
+    ws.set(generalizer="uniform", k=3)
+    ws.flow.compute("pruning")
+    app = in_page(ws, page)
+    assert not app.exception
+    assert begun.wait(PATIENCE)
+    (name,) = ws.jobs
+    assert app.button(key=f"cancel {name}").label == "Cancel"
+    app.button(key=f"cancel {name}").click().run()
+    go_on.set()
+    job = ws.jobs[name]
+    assert job.done.wait(PATIENCE)
+    assert isinstance(job.failure, CancelledError)
+    app.run()
+    assert any("Stopped" in info.value for info in app.info)
+    app.button(key=f"again {name}").click().run()
+    assert ws.jobs[name].done.wait(PATIENCE)
+    app.run()
+    assert not app.exception
+    assert ws.ready("release")
+    assert not [button for button in app.button if button.key == f"cancel {name}"]
+
+
+def test_stages__that_fail_in_the_background_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.job.LARGE", 10)
+    monkeypatch.setattr("ui.job.AT_ONCE", PATIENCE)
+
+    def fail(*about: Any, **more: Any) -> Any:
+        raise ParameterError("There is no release.")
+
+    monkeypatch.setattr("anonymizer.flow.release_of", fail)
+    ws = session()
+    ws.set(generalizer="uniform", k=3)
+    app = in_page(ws, "gate")
+    assert not app.exception
+    assert [title.value for title in app.title] == ["Ready"]
+    assert any("There is no release" in error.value for error in app.error)
 
 
 def test_release_of_a_scenario__that_takes_long_is_made_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:

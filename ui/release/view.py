@@ -24,32 +24,6 @@ MOST_NAMED = 8
 CONFIG = {"displayModeBar": False}
 
 
-def make_report(ws: Workspace) -> Report:
-    """Return the report of the release that is chosen; says in words what takes long. Raises what its steps raise."""
-    place = st.empty()  # also where nothing is drawn, so that what stands below keeps its place
-    if ws.ready("report"):
-        return ws.flow.report
-    steps = (
-        ("Growing the tree …", "tree"),
-        ("Pruning it until every group is large enough …", "pruning"),
-        ("Generalizing the records …", "release"),
-        ("Checking the release from its own cells, beside the original …", "verification"),
-        ("Measuring what was lost …", "utility"),
-        ("Comparing two-way tables …", "two_way"),
-        ("Comparing regressions of the original and of the release …", "coefficients"),
-        ("Comparing what a survey would say …", "weighted"),
-        ("Measuring the risk before and after …", "report"),
-    )
-    try:
-        with place.status(steps[0][0]) as status:
-            for words, stage in steps:
-                status.update(label=words)
-                ws.flow.compute(stage)
-    finally:
-        place.empty()
-    return ws.flow.report
-
-
 def headline(verification: Verification) -> None:
     """Draw what the release is, from the checker's own words; never called k-anonymous when it is not."""
     first, _, rest = verification.describe().partition(". ")
