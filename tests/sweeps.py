@@ -7,5 +7,5 @@ SWEEPS = bool(os.environ.get("COPSE_SWEEPS"))
 
 
 def few(n: int, least: int = 10) -> int:
-    """Return how many of n cases are tried: all in sweeps, otherwise a quarter, and at least ``least`` of them."""
-    return n if SWEEPS else max(min(n, least), n // 4)
+    """Return how many of n cases are tried: all in sweeps, otherwise a tenth, and at least ``least`` of them."""
+    return n if SWEEPS else max(min(n, least), n // 10)

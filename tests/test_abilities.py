@@ -140,6 +140,7 @@ def test_what_an_engine_can_do__it_does(tmp_path: Path, folder: Path, engine: st
         assert result.folder == out, (way, result.gate.open)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("target", "way"),
     [

@@ -59,6 +59,7 @@ def release(values: Any, role: str) -> None:
     anonymize(table, Schema.of(table, target="ill", **roles), k=5)
 
 
+@pytest.mark.sweep(27)
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("what", COLUMNS)
 def test_columns_of_every_kind__are_released_or_refused_in_one_sentence(what: str, role: str) -> None:

@@ -39,6 +39,7 @@ OF_TABLE = {
 """Stages that another tree does not change."""
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("change", "shared"),
     [

@@ -56,7 +56,7 @@ def test_finer_groups__lose_no_more(grouping: str) -> None:
         assert finer.utility.gcp <= whole.utility.gcp + 1e-12
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("writing", WRITINGS)
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_writing__cells_change_and_groups_stay(writing: str, numbers: str) -> None:

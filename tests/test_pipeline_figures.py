@@ -64,7 +64,7 @@ def loss(cell: Any, values: "pd.Series[Any]", kind: Kind) -> float:
     return (1 - may_miss) * share + may_miss
 
 
-@pytest.mark.sweep(15)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(("name", "grouping", "generalizer"), RUNS)
 def test_every_combination__figures_are_those_of_the_written_file(name: str, grouping: str, generalizer: str) -> None:
     table, schema = table_of(name)
@@ -133,6 +133,7 @@ def test_the_checks_can_fail() -> None:
     assert loss("{a, missing}", pd.Series(["a", "b", "c", None]), Kind.CATEGORICAL) == 0.5
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_parquet_says_what_csv_says(generalizer: str) -> None:
     plain = read_back("gaps", "least", generalizer)

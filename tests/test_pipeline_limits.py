@@ -50,7 +50,7 @@ def limited_columns(limit: str, schema: Schema) -> list[str]:
     return [name for name in schema.sensitive if (schema[name].kind is Kind.NUMERIC) == numeric]
 
 
-@pytest.mark.sweep(14)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("generalizer", [name for name in STRICT if name != "tiered-strict"])
 @pytest.mark.parametrize("grouping", FITTING)
 @pytest.mark.parametrize(("limit", "required"), LIMITED)
@@ -76,6 +76,7 @@ def test_limits_hold_in_every_class_of_the_written_file(
     assert result.report.after.groups <= free.report.after.groups
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("limit", "required"), LIMITED)
 def test_limits_cost_something_here(limit: str, required: float) -> None:
     """Without the limit some class breaks it: else the test above would say nothing."""
@@ -90,6 +91,7 @@ def test_limits_cost_something_here(limit: str, required: float) -> None:
     assert max(figures) > required if limit == "t" else min(figures) < required
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("limit", "required"), LIMITED)
 @pytest.mark.parametrize("generalizer", ["tiered", "tiered-strict"])
 def test_limits_of_finer_boxes__the_checker_says_what_pandas_says(
@@ -131,6 +133,7 @@ def test_limits_no_group_can_keep__name_the_column_and_how_far_off(
             assert (words in str(caught.value)) == (name in failing)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("grouping", [name for name in names_of("grouping") if name != "infogain-mondrian"])
 def test_significance_of_groups__holds_on_the_groups(grouping: str) -> None:
     table, schema = table_of("employees")

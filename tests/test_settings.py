@@ -1,6 +1,7 @@
 """Choices beside the schema: their rules, their defaults, and that names are asked when they are needed."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -110,6 +111,7 @@ CHOICES: dict[str, object] = {
 """A choice of every setting that changes something."""
 
 
+@cache
 def outcome_of(**settings: object) -> str:
     """All that comes of a run but the record of its settings: cells, checks, findings, report."""
     table, schema = make_table()

@@ -81,6 +81,7 @@ def test_exact_columns__are_equality() -> None:
             assert np.array_equal(column.people_in(row), same)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_links_and_look_ups__are_loops_over_people(generalizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("anonymizer.attacks.attackers.FITS_AT_ONCE", 1_000)
@@ -171,6 +172,7 @@ def test_criteria__before_and_after() -> None:
     assert outcome.inferences[0].look_up[1].tries == 300
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("settings", [{"numbers": "range"}, {}, {"writing": "groups"}, {"generalizer": "refine"}])
 def test_singling_out__by_a_box_and_its_end_as_pandas_counts(settings: dict) -> None:
     """Of every row and every column of its box that shows several ends or levels: the share that mean one person."""

@@ -41,6 +41,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(("generalizer", "options"), WAYS)
 def test_downcoding__is_the_loop(generalizer: str, options: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("anonymizer.attacks.downcoding.FITS_AT_ONCE", 100)

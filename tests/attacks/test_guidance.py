@@ -134,6 +134,7 @@ def test_severity__is_a_look_where_somebody_becomes_certain() -> None:
     assert severity(12, 12, 12) is Severity.LOOK
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("settings", [{}, {"l": 2}, {"k": 5}])
 def test_sample__leaves_with_a_look(settings: dict) -> None:
     table = hospital()

@@ -40,6 +40,7 @@ WAYS = [
 """Boxes that share records cannot be counted."""
 
 
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize(("generalizer", "options"), WAYS)
 def test_isolation__is_the_loop(generalizer: str, options: dict) -> None:
     table, schema = people()

@@ -75,7 +75,7 @@ def check(matches: Matches, frame: pd.DataFrame, schema: Schema, rows: list[int]
                     assert ends == (np.nanmin(numbers), np.nanmedian(numbers), np.nanmax(numbers))
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_look_up__is_a_loop_over_rows(generalizer: str) -> None:
     table, schema = people()

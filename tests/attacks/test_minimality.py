@@ -49,7 +49,7 @@ def slow_minimality(flow: Flow) -> tuple[int, int, float]:
     return int(((chance == 1) & (share < 1)).sum()), int((share == 1).sum()), float((chance - share).mean())
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("settings", [
     {"l": 2}, {}, {"generalizer": "refine"}, {"grouping": "error-risk"}, {"grouping": "infogain-mondrian"},
     {"grouping": "median-mondrian"},

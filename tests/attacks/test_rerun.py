@@ -38,7 +38,7 @@ def values(flow: Flow) -> list[np.ndarray]:
     return [np.arange(encoding.n_codes) for encoding in flow.encoded.encodings]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("settings", [
     {}, {"generalizer": "refine"}, {"grouping": "median-mondrian"}, {"grouping": "infogain-mondrian"},
     {"generalizer": "tiered-strict"},

@@ -26,8 +26,8 @@ pytestmark = pytest.mark.browser
 
 K = 10
 TABLES = {
-    "adult_complete": "income",
     "contraceptive": "contraceptive_method",
+    "adult_complete": "income",
     "adult": "income",
 }
 """Each table and its sensitive column."""

@@ -40,6 +40,7 @@ def click(clicks: list[str], target: Any) -> None:
     clicks.append(str(target))
 
 
+@pytest.mark.sweep(0)
 def test_fifty_columns__get_other_roles_in_a_few_clicks(app_server: str, page: Page) -> None:
     table = fifty()
     assert len(table.columns) == 50

@@ -44,7 +44,7 @@ def effective(values: list[str]) -> float:
 @pytest.mark.parametrize("generalizer", ["uniform", "refine", "pack", "polish"])
 @pytest.mark.parametrize("grouping", ["least", "error-risk", "median-mondrian"])
 @pytest.mark.parametrize(("missing", "harmless"), [(0.0, 0.0), (0.2, 0.0), (0.1, 0.3)])
-@pytest.mark.sweep(18)
+@pytest.mark.sweep(6)
 def test_limits__count_what_values_mean(
     missing: float, harmless: float, grouping: str, generalizer: str, limits: dict[str, float]
 ) -> None:

@@ -106,6 +106,7 @@ def test_chance_of_a_person__is_bounded_where_boxes_overlap(data: st.DataObject)
     assert check.achieved <= 1
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("generalizer", ["uniform", "refine", "pack", "polish", "tiered-strict", "pack-persons"])
 @pytest.mark.parametrize("grouping", ["least", "error-risk", "median-mondrian"])
 def test_release__has_k_persons_in_every_class_by_pandas(generalizer: str, grouping: str) -> None:
@@ -212,7 +213,7 @@ def largest_share(table: pd.DataFrame, result: an.Result) -> float:
     return max(max(map(inside.count, set(inside))) / len(inside) for inside in classes.values())
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("generalizer", ["uniform", "tiered-strict", "refine", "pack", "polish", "pack-persons"])
 @pytest.mark.parametrize("grouping", ["least", "error-risk", "median-mondrian", "infogain-mondrian"])
 def test_share_of_one_person__is_kept_in_every_grouping_and_generalizer(grouping: str, generalizer: str) -> None:

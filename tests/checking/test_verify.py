@@ -303,6 +303,7 @@ def test_checks_are_found_by_name() -> None:
         verification["b"]
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("generalizer", ["uniform", "tiered", "refine"])
 def test_an_original_prepared_once_and_known_classes_change_no_figure(generalizer: str) -> None:
     table = hospital(300).assign(cost=np.where(np.arange(300) % 7, np.arange(300) % 40, np.nan))

@@ -61,6 +61,7 @@ def test_typed__is_what_stands_there_whatever_its_value(command: str) -> None:
         assert action.dest in options.typed, action.option_strings
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("stated", "typed", "value"),
     [

@@ -43,6 +43,7 @@ def agrees(tree: KeyedTree, knowledge: Knowledge, counts: np.ndarray, by_order: 
     return all(slack >= -1e-9 for _, slack in all_slacks(tree, knowledge.rule, posterior))
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("rates", [True, False])
 @pytest.mark.parametrize("totals", [True, False])
 @pytest.mark.parametrize(("splits", "measure"), [("multiway", "entropy"), ("multiway", "gini"), ("binary", "gini")])
@@ -58,6 +59,7 @@ def test_integer_posterior__is_that_of_all_assignments(rates: bool, totals: bool
             assert answer.posterior == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("rates", [True, False])
 @pytest.mark.parametrize("totals", [True, False])
 @pytest.mark.parametrize(("classes", "n"), [(2, 9), (3, 7)])

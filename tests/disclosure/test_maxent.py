@@ -12,6 +12,7 @@ from anonymizer.errors import CancelledError, ParameterError
 from tests.disclosure.trees import TREES, grow_tree
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize(("seed", "splits", "measure"), TREES)
 def test_maximum_entropy__keeps_every_constraint_and_its_bound(seed: int, splits: str, measure: str) -> None:
     tree, rule = grow_tree(seed, splits, measure)

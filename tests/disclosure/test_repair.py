@@ -55,7 +55,7 @@ def test_repair__impossible_bound_is_refused() -> None:
 KNOWLEDGE = [(rates, totals, with_rule) for rates in (True, False) for totals in (True, False) for with_rule in (0, 1)]
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("rates", "totals", "with_rule"), KNOWLEDGE)
 def test_verdict__is_by_whole_people_where_they_can_be_counted(rates: bool, totals: bool, with_rule: int) -> None:
     """Maximum entropy says that a bound is kept where counting says that it is not; counting decides."""

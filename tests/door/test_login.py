@@ -231,6 +231,7 @@ def test_person_not_on_the_list__gets_one_sentence_and_reaches_nothing(guarded: 
     assert upload(guarded.address, cookies_of(client)) == 403
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_token_that_is_wrong__lets_nobody_in(guarded: Guarded, fault: str) -> None:
     guarded.provider.fault, before = fault, guarded.provider.tokens

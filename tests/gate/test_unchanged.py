@@ -46,6 +46,7 @@ def test_there_are_sixty_four_dangers() -> None:
     assert len(STOPS) + len(LOOKS) == 64
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("name", clean_tables())
 def test_clean_table__does_not_stop(name: str) -> None:
     rows = clean_tables()[name]
@@ -72,6 +73,7 @@ PUBLIC = {
 }
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_table__does_not_stop(name: str, data: Callable[[str], Path]) -> None:
     quasi, sensitive = PUBLIC[name]

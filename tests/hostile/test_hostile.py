@@ -64,7 +64,7 @@ def test_read__has_facts_and_suggestions(name: str) -> None:
     assert all(column.reason for column in schema.columns)
 
 
-@pytest.mark.sweep(14)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("generalizer", ["uniform", "tiered-strict"])
 @pytest.mark.parametrize("name", [*TABLES, *EITHER])
 def test_anonymize__a_message_or_a_verified_release(name: str, generalizer: str) -> None:

@@ -40,6 +40,7 @@ def test_cells__are_written_in_every_form_and_read_back(form: str, cells: list[s
     assert read_dates(write_dates(plain, form), form).equals(plain)
 
 
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize("form", FORMS)
 @given(days=st.lists(st.dates(datetime.date(1000, 1, 1)), min_size=1, max_size=8))
 @settings(max_examples=few(40))

@@ -203,7 +203,7 @@ def text_of(value: Any, codes: dict[str, Any]) -> str:
     return str(value) if isinstance(value, pd.Timestamp) else f"{value:.17g}"
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("case", range(12))
 @pytest.mark.parametrize("format", FORMATS)
 def test_haven__reads_every_cell_label_and_missing_code_as_it_was_written(

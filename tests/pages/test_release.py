@@ -196,7 +196,7 @@ def test_grouping__can_be_compared_on_the_page(grouping: str) -> None:
     assert f"--grouping {grouping}" in next(code.value for code in app.code if " anonymize " in code.value)
 
 
-@pytest.mark.sweep(7)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("writing", WRITINGS)
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_cells__are_written_as_chosen_and_explained(writing: str, numbers: str) -> None:
@@ -246,6 +246,7 @@ def test_tiered__offers_no_writing_that_counts() -> None:
     assert "count people twice" in plain_text(app)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_generalizer__comes_with_its_honest_label(generalizer: str) -> None:
     app = open_tree(session(3))

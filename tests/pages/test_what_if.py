@@ -56,6 +56,7 @@ def test_a_glance__names_the_loss_of_every_column() -> None:
     assert "<b>" not in loss_bars({"<b>age</b>": 0.5})
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("generalizer", ["uniform", "pack"])
 def test_which_k__is_that_of_the_policy_and_can_be_used(generalizer: str) -> None:
     """Its price is that of the method in use, and what is there once it is taken."""

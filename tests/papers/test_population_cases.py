@@ -88,6 +88,7 @@ def test_individual_and_household_risk(case: dict[str, Any]) -> None:
     assert threshold_of(risk, case["max_global_risk"]) == (expected and pytest.approx(expected, rel=1e-9))
 
 
+@pytest.mark.sweep(6)
 @by_name("population_uniques")
 def test_population_uniques__by_pitman_and_zayatz(case: dict[str, Any]) -> None:
     sizes = histogram_of(case)

@@ -51,6 +51,7 @@ def test_facts_and_roles__are_those_of_the_whole_table(pieces: tuple[Path, pd.Da
     assert str(folder) not in repr(reading.table.source.source)
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize(
     "changes", [{}, {"numbers": "range", "grouping": "least"}, {"generalizer": "uniform", "k": 25}]
 )

@@ -50,7 +50,7 @@ ACCEPTS = {"prosecutor_limit": 1}
 """So that the highest risk of a row stops nothing."""
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("changes", WAYS)
 def test_files_of_persons__are_released_as_the_table_in_memory(tmp_path: Path, changes: dict[str, Any]) -> None:
     table = pa.Table.from_pandas(visits(4000, 3), preserve_index=False)

@@ -32,7 +32,7 @@ def assert_same_tree(mine: Tree, other: Tree) -> None:
     assert [sums.tolist() for sums in mine.others] == [sums.tolist() for sums in other.others]
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("criterion", ["entropy", "gini", "in-order"])
 @pytest.mark.parametrize(("classes", "rows", "enough"), [(2, 1000, 700), (4, 333, 50), (3, 6000, 10_000), (3, 1, 900)])
 def test_any_pieces__grow_the_same_tree(tmp_path: Path, criterion: str, classes: int, rows: int, enough: int) -> None:
@@ -84,6 +84,7 @@ def numbered(n: int) -> tuple[pa.Table, Schema]:
     return table, schema_of(whole, sensitive=["cost", "visits", "diagnosis"], target="cost")
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("criterion", ["sse", "in-order"])
 @pytest.mark.parametrize(("rows", "enough"), [(1000, 700), (333, 50), (6000, 10_000), (1, 900)])
 def test_sensitive_numbers_in_any_pieces__grow_the_same_tree(

@@ -44,7 +44,7 @@ def same_rows(one: pd.DataFrame, other: pd.DataFrame) -> bool:
     return first == second
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -77,6 +77,7 @@ def test_files__are_released_as_the_table_in_memory(tmp_path: Path, changes: dic
     assert result.after.sizes.tolist() == expected.report.after.sizes.tolist()
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize(
     ("sensitive", "target"), [(["cost", "visits", "diagnosis"], "cost"), (["diagnosis", "cost", "visits"], "diagnosis")]
 )
@@ -305,7 +306,7 @@ WAYS: list[dict[str, Any]] = [
 ]
 
 
-@settings(max_examples=few(12))
+@settings(max_examples=few(12, 3))
 @given(cuts(), st.sampled_from(WAYS), st.sampled_from([None, 300, 3000]))
 def test_any_pieces_in_any_order__give_the_same_tree_cut_cells_and_checks(
     case: tuple[list[pa.Table], int], way: dict[str, Any], of_text: int | None

@@ -74,6 +74,7 @@ def kinds() -> dict[str, tuple[bytes, str]]:
     }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("kind", kinds())
 def test_bytes_in_pieces__are_read_as_the_whole(kind: str) -> None:
     data, name = kinds()[kind]
@@ -103,6 +104,7 @@ def test_what_can_be_read_in_two_ways__is_asked_as_of_the_whole() -> None:
     assert pieces.table.facts == profile(whole.frame)
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_an_upload__is_released_as_the_folder_and_as_the_table_in_memory(kind: str, tmp_path: Path) -> None:
     data, name = kinds()[kind]

@@ -99,6 +99,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("generalizer", ["uniform", "refine", "pack"])
 @pytest.mark.parametrize(("limits", "population", "roles"), CASES)
 def test_limits__hold_in_the_release_and_the_checker_counts_again(

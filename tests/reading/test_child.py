@@ -72,6 +72,7 @@ for name, (called, build, *_) in {**REFUSED, **READ}.items():
 """
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", ALIKE)
 def test_read_in_child__gives_what_read_table_gives(name: str) -> None:
     called, data = TABLES[name]
@@ -298,6 +299,7 @@ def test_bombs__one_sentence_each_in_little_memory_and_time() -> None:
     assert np.max([memory for *_, memory in answers]) < 1.5e9
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("format", ["sav", "dta", "xpt", "feather"])
 def test_release__read_in_a_child_holds_nothing_beside_its_rows(format: str) -> None:
     """The child may write no file, and has to write these anew, in memory, to compare their bytes."""

@@ -436,6 +436,7 @@ def test_groups__hold_what_generalizers_need():
         assert sorted(np.unique(parts.part)) == list(range(parts.n_parts))
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("method", ["refine", "pack", "polish"])
 def test_limits_on_numbers__are_left_to_the_checker_and_the_guarantee_says_so(method):
     rng = np.random.default_rng(1)

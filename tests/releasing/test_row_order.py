@@ -83,6 +83,7 @@ def test_numbers__stand_by_size_and_missing_last():
     assert release.by_content().order.tolist() == [3, 2, 0, 1]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_any_order_of_the_table__gives_the_same_files(seed: int) -> None:
     table, schema = random_table(seed, 200)
@@ -93,6 +94,7 @@ def test_any_order_of_the_table__gives_the_same_files(seed: int) -> None:
         assert one.to_bytes(format) == other.to_bytes(format)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("method", sorted(GENERALIZERS))
 def test_what_leaves__is_the_release_in_the_order_that_was_chosen(method: str) -> None:
     table, schema = random_table(8, 150)

@@ -57,6 +57,7 @@ WAYS = {
 CASES = [(name, treat) for name, treats in WAYS.items() for treat in treats]
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(("name", "treat"), CASES)
 def test_treatment__is_applied_and_checked_cell_by_cell(name: str, treat: str) -> None:
     table = people()

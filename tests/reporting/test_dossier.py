@@ -199,7 +199,7 @@ def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> 
     return figures
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("audience", AUDIENCES)
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_every_number__is_that_of_the_downloaded_release(generalizer: str, audience: str) -> None:
@@ -331,6 +331,7 @@ def test_report_of_fifty_columns__is_two_pages_and_an_annex(audience: str) -> No
 # What must not be there.
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_external__holds_no_value_and_no_riskiest_combination(generalizer: str) -> None:
     table = hospital(300, 4)

@@ -49,6 +49,7 @@ def every_list(value: Any) -> list[list[Any]]:
 # What it holds.
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_json__is_the_dictionary_and_round_trips(generalizer: str) -> None:
     _, result = run_of(generalizer)
@@ -273,7 +274,7 @@ def run_again(name: str) -> tuple[Again, Result]:
     return again, result
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", AGAIN)
 def test_command__makes_the_same_release_again(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -298,7 +299,7 @@ def test_command__makes_the_same_release_again(
     assert second["provenance"]["output_sha256"]["csv"] == hashlib.sha256(Path("RELEASE.csv").read_bytes()).hexdigest()
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", AGAIN)
 def test_check_line__agrees_with_the_report(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

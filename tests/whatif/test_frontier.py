@@ -87,6 +87,7 @@ def check_against_flow(point: Point, table: pd.DataFrame, schema: Schema, **limi
     assert point.rsd == pytest.approx((within / around).min(), abs=1e-9)
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("numeric", [False, True])
 def test_tree_frontier__is_what_the_flow_makes(numeric: bool) -> None:
     table, schema, encoded, tree, risk = grow_case(numeric)

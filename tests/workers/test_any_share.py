@@ -43,7 +43,7 @@ class Forgetful(Inline):
         return super().ask(step, work, *arguments, share=share)
 
 
-@settings(max_examples=few(6, 2))
+@settings(max_examples=few(6, 1))
 @given(
     st.lists(st.integers(0, 240), max_size=4).map(sorted),
     st.integers(1, 5),
@@ -84,7 +84,7 @@ def test_any_shares_asked_twice__release_the_files_of_one_machine(
         assert cluster.steps["take"].tasks
 
 
-@settings(max_examples=few(6, 2))
+@settings(max_examples=few(6, 1))
 @given(cuts(), st.integers(1, 4), st.sampled_from(WAYS))
 @pytest.mark.sweep(0)
 def test_pieces_of_any_form__release_the_files_of_one_machine(

@@ -23,6 +23,7 @@ from tests.workers.runs import same_files
 LIMITS: list[dict[str, Any]] = [{}, {"l": 2}, {"entropy_l": 1.5, "t": 0.5}, {"spread_min": 0.05}, {"risk_max": 0.08}]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("k", [2, 5, 10, 300])
 @pytest.mark.parametrize("target", ["diagnosis", "cost"])
 def test_groups_of_least_pruning__are_those_of_whole_branches(
@@ -49,6 +50,7 @@ def test_groups_of_least_pruning__are_those_of_whole_branches(
         assert places[groups[0]].tolist() == groups[1], limits
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize(
     "changes",
     [

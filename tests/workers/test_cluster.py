@@ -37,6 +37,7 @@ from tests.partitions.webhdfs import serve
 from tests.workers.runs import CANARY, CASES, keys_of, same_files
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("changes", CASES)
 def test_a_cluster__writes_the_files_of_one_machine(
     tmp_path: Path, two: Cluster, source: tuple[Path, Schema], changes: dict[str, Any]
@@ -60,6 +61,7 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_pieces(tmp_path_factory.mktemp("numbers") / "in", numbered(3000)[0], [900, 900, 2100], 500)
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("target", ["cost", "diagnosis", None])
 def test_sensitive_numbers_on_a_cluster__grow_the_tree_of_one_machine(
     two: Cluster, numbers: Path, target: str | None
@@ -74,6 +76,7 @@ def test_sensitive_numbers_on_a_cluster__grow_the_tree_of_one_machine(
         assert_same_tree(there.grow(Recipe(None, 2), enough), expected)
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -105,6 +108,7 @@ def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, S
     assert there.sample(77).frame.equals(coded.sample(77).frame)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("changes", "target"),
     [
