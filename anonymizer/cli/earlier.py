@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from anonymizer.checking.released_file import ReleasedFile, read_released
-from anonymizer.cli.options import first_bytes, read_apart, reading_of
+from anonymizer.cli.options import read_apart, reading_of
+from anonymizer.cli.project import project_bytes
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier, LastRelease, LastTable, OtherPeople, Uncounted
@@ -42,7 +43,7 @@ def earlier_of(options: argparse.Namespace, flow: Flow) -> tuple[Earlier | Other
                 "Last time's table and release are those of a project.", remedy="Name it with --project."
             )
         return again
-    project = from_json(first_bytes(options.project))
+    project = from_json(project_bytes(options.project))
     if options.last_table:
         table = reading_of(options.last_table, options, project.reading).frame
         return (*again, LastTable.of(Flow(table, project.schema, Settings(**project.parameters))))

@@ -159,9 +159,12 @@ def add_anonymize(subparsers: Any) -> None:
     add_roles(make)
     add_codebook(make)
     add_cuts(make)
-    make.add_argument("--project", metavar="JSON", help="take roles, reading and settings from last time's project")
+    make.add_argument(
+        "--project", metavar="FILE",
+        help="take roles, reading and settings from last time's project, or from the packet of your own files",
+    )  # fmt: skip
     add_reading(make)
-    make.add_argument("--keep", type=names, default=[], metavar="K", help="columns that leave as they are")
+    make.add_argument("--keep", type=names, default=[], metavar="K", help="columns that are released unchanged")
     make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
     add_settings(make, *setting_names(*RUN, "attackers"))
     add_population(make)

@@ -3,13 +3,15 @@
 import argparse
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
-from anonymizer.cli.options import first_bytes, read_options, reading_of, with_cuts, with_values
+from anonymizer.cli.options import first_bytes, read_apart, read_options, reading_of, with_cuts, with_values
 from anonymizer.cli.typed import say, typed_reading, typed_values, with_typed
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
 from anonymizer.reading.files import Reading
 from anonymizer.reading.profile import suggest
+from anonymizer.reporting.packet import is_packet, members_of, project_in, read_members
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.whatif.next_year import Change, Profile, carry_over, compare_figures, profile_of
@@ -35,10 +37,7 @@ def open_project(options: argparse.Namespace) -> tuple[Reading, Schema, Settings
         raise ParameterError(
             "Roles come from the project.", remedy="Leave --schema and --codebook out; other options may name columns."
         )
-    try:
-        content = first_bytes(options.project)
-    except OSError as error:
-        raise ReadError(f"The project cannot be opened: {error.strerror}.", remedy="Check its name.") from error
+    content = project_bytes(options.project)
     project = from_json(content)
     own = read_options(options)
     way = own if project.reading is None else typed_reading(options, own, project.reading, "project")
@@ -56,6 +55,17 @@ def open_project(options: argparse.Namespace) -> tuple[Reading, Schema, Settings
         elif text != getattr(options, name):
             say(f"--{name.replace('_', '-')} as it was typed instead of the project's text.")
     return reading, schema, settings, LastTime(project.table_name, project.last, changes)
+
+
+def project_bytes(path: str) -> bytes:
+    """Return a project file, or the one in a packet. Raises :class:`ReadError`."""
+    try:
+        content = first_bytes(path)
+        if is_packet(content):
+            content = Path(path).read_bytes()
+    except OSError as error:
+        raise ReadError(f"The project cannot be opened: {error.strerror}.", remedy="Check its name.") from error
+    return project_in(content, lambda data: members_of(read_apart(data, reader=read_members)))
 
 
 def print_changes(last: LastTime, as_json: bool) -> None:

@@ -37,6 +37,7 @@ from anonymizer.reporting.packet_files import (
     LAYOUT,
     MANIFEST,
     MEMBERS,
+    PROJECT,
     REPORT,
     TABLES,
     book_again,
@@ -92,7 +93,7 @@ def packet_of(
     members[REPORT] = text.encode()
     if internal:
         members["approvals.html"] = to_html(approvals_of(findings, statement)).encode()
-        members |= {"project.json": project.encode()} if project else {}
+        members |= {PROJECT: project.encode()} if project else {}
     progress(0.6, "Describing the columns")
     about = _Report.of(members[REPORT])
     files: dict[bytes, ReleasedFile] = {}
@@ -258,6 +259,22 @@ def members_of(reading: Reading) -> tuple[dict[str, bytes], list[str], str]:
     rows = zip(reading.frame["path"], reading.frame["content"], strict=True)
     beside, unjudged = ([one.text for one in reading.problems if one.level == level] for level in (BESIDE, UNJUDGED))
     return {str(path): b64decode(content) for path, content in rows}, beside, "".join(unjudged)
+
+
+def project_in(content: bytes, unfold: Unfold = read_archive) -> bytes:
+    """Return the project file: ``content``, or the one in it where that is a packet for the steward's own files.
+
+    ``unfold``: what reads the archive. Raises :class:`ReadError` for a packet without a project.
+    """
+    if not is_packet(content):
+        return content
+    members, _, why = unfold(content)
+    if PROJECT not in members:
+        raise ReadError(
+            f"This packet has no project. {why}".strip(),
+            remedy="Use the packet that was made for your own files, or the project file.",
+        )
+    return members[PROJECT]
 
 
 def check_packet(

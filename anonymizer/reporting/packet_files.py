@@ -27,7 +27,7 @@ from anonymizer.version import VERSION
 
 LAYOUT = 3
 """Version of a packet's layout."""
-MANIFEST, REPORT = "manifest.json", "report.json"
+MANIFEST, REPORT, PROJECT = "manifest.json", "report.json", "project.json"
 PLAIN = ("csv", "parquet", "xlsx")
 """What every packet has the table as; one that came with words of its columns has it in the other formats, too."""
 TABLES = {format: f"data/release.{format}" for format in (*PLAIN, "feather", "sav", "dta", "xpt")}
@@ -46,7 +46,7 @@ MEMBERS = {
 """Everything that a packet for the recipient may hold beside its manifest, and what it is."""
 INTERNAL = {
     "approvals.html": "the reasons that were given, and lines to sign",
-    "project.json": "the project: every decision, to be opened with next year's table",
+    PROJECT: "the project: every decision, to be opened with next year's table",
 }
 """What only the internal packet holds."""
 

@@ -35,6 +35,17 @@ def test_project__of_a_packet_decides_next_years_file(capsys: Capture) -> None:
     assert main(["anonymize", "new.csv", "--project", "none.json"]) == 2
     assert main(["anonymize", "new.csv", "--project", "new.csv"]) == 2
     assert capsys.readouterr().err.count("\n") == 3
+    assert main(["anonymize", "new.csv", "--project", "own.zip"]) in (0, 1)
+    assert capsys.readouterr().out.splitlines() == lines, "the packet itself says what its project says"
+
+
+def test_project__of_a_packet_for_the_recipient_is_one_line(capsys: Capture) -> None:
+    assert make("--packet", "out.zip", "--attack-seconds", "0.1") == 0
+    capsys.readouterr()
+    assert main(["anonymize", "people.csv", "--project", "out.zip"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "This packet has no project" in error
 
 
 def test_codebook__decides_what_no_option_says(capsys: Capture) -> None:

@@ -6,6 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.reading.options import ReadOptions
+from anonymizer.releasing.files import archive
+from anonymizer.reporting.packet_files import MANIFEST
 from anonymizer.schema import Kind, Role
 from tests.pages.decisions import DOUBT, PEOPLE, file_of, people, state
 from tests.pages.test_data import FOUR, drop, open_page, session_of, texts
@@ -18,11 +20,9 @@ from ui.workspace import Workspace
 # Project files.
 
 
-def open_file(app: AppTest, data: bytes) -> AppTest:
+def open_file(app: AppTest, data: bytes, name: str = "p.json") -> AppTest:
     """A project as if it had been chosen."""
-    return (
-        next(item for item in app.file_uploader if item.label.startswith("Open a project")).upload("p.json", data).run()
-    )
+    return next(item for item in app.file_uploader if item.label.startswith("Open a project")).upload(name, data).run()
 
 
 def test_a_project_before_its_table__waits_and_is_taken_over() -> None:
@@ -40,6 +40,18 @@ def test_a_project_before_its_table__waits_and_is_taken_over() -> None:
     assert state(ws) == state(before)
     assert "hold again" in plain_text(app)
     assert ws.decisions.awaited is None
+
+
+def test_a_packet_of_ones_own__is_opened_as_its_project() -> None:
+    before = people()
+    project = file_of(before)
+    own = archive({MANIFEST: b"{}", "project.json": project})
+    app = drop(open_file(open_page(), own, "own.zip"), PEOPLE, "people.csv")
+    assert not app.exception
+    assert state(session_of(app)) == state(before)
+    app = open_file(open_page(), archive({MANIFEST: b"{}", "report.json": b"{}"}), "out.zip")
+    assert not app.exception
+    assert "This packet has no project" in plain_text(app)
 
 
 def test_a_project_that_waits__can_be_put_away() -> None:

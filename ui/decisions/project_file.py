@@ -11,10 +11,10 @@ from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.errors import AnonymizerError, MemoryOnlyError, ReadError
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import LastRelease, LastTable
-from anonymizer.json_value import MAX_BYTES
 from anonymizer.labelled.codebook import is_codebook
 from anonymizer.reading.child import read_codebook_in_child, read_in_child
 from anonymizer.reading.options import ReadOptions
+from anonymizer.reporting.packet import members_of, project_in, read_members
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Settings, in_text
 from anonymizer.whatif.described import with_codebook
@@ -34,6 +34,9 @@ WHAT = (
     "reports"
 )
 
+LARGEST_PACKET = 512 << 20
+"""Bytes of the largest packet of one's own from which a project is taken."""
+PROJECTS = "The packet that was made for your own files has its project in it: open the ZIP as it is."
 CODEBOOKS = (
     "A codebook says what the columns are: a DDI-Codebook (XML), a Frictionless Table Schema or Data Package (JSON), "
     "or a CSV with the columns name, label, role, kind and domain. Domains that it names are public: "
@@ -58,13 +61,17 @@ def project_of(ws: Workspace) -> Project:
 
 
 def open_project(ws: Workspace, content: str | bytes, visit: str = "") -> None:
-    """Have a project, or a codebook, taken over when the page is next drawn, or as soon as its table is here. What is
-    neither leaves everything as it is, and ``ws.decisions.problem`` says why. ``visit``: whose it is, where the browser
-    kept it."""
+    """Have a project, that of a packet, or a codebook taken over when the page is next drawn, or as soon as its table
+    is here. What is none of these leaves everything as it is, and ``ws.decisions.problem`` says why. ``visit``: whose
+    it is, where the browser kept it."""
     decisions = ws.decisions
     decisions.files += 1
     decisions.note, decisions.problem, decisions.described = "", None, None
     try:
+        if isinstance(content, bytes):
+            content = project_in(
+                content, lambda data: members_of(read_in_child(data, name="The packet", reader=read_members))
+            )
         if isinstance(content, bytes) and is_codebook(content):
             decisions.codebook = read_codebook_in_child(content)
             return
@@ -250,9 +257,9 @@ def kept_decisions(ws: Workspace) -> None:
 def project_field(ws: Workspace) -> None:
     """Draw where a project file or a codebook is opened."""
     file = st.file_uploader(
-        "Open a project or a codebook", ["json", "xml", "csv"],
+        "Open a project or a codebook", ["json", "zip", "xml", "csv"],
         key=f"project {ws.edition} {ws.version} {ws.decisions.files}",
-        max_upload_size=MAX_BYTES >> 20, help=CODEBOOKS,
+        max_upload_size=LARGEST_PACKET >> 20, help=f"{PROJECTS}\n\n{CODEBOOKS}",
     )  # fmt: skip
     if file is not None:
         drop_uploads()
