@@ -49,7 +49,7 @@ ENGINES: dict[str, Abilities] = {
 share records is known of ours alone."""
 
 CHOICES = {
-    "suppression": ("Leaving records out", "leave the suppression out"),
+    "suppression": ("Leaving rows out", "leave the suppression out"),
     "regression": ("A regression to compare", "leave the regression out"),
     "cuts": ("A column with public cuts", "leave the public cuts out"),
     "treat": ("A treated column", "leave the treatment out"),

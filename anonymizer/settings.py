@@ -182,7 +182,7 @@ SETTINGS: dict[str, Setting] = {
         "count",
         "limit",
         "Group size, k",
-        "fewest look-alike records of a group",
+        "fewest look-alike rows of a group",
         checked=True,
     ),
     "grouping": Setting(
@@ -190,7 +190,7 @@ SETTINGS: dict[str, Setting] = {
         "name",
         "tree",
         "Grouping",
-        "how records are put into groups: error-digression pruning for a numeric target, else error-risk "
+        "how rows are put into groups: error-digression pruning for a numeric target, else error-risk "
         "pruning, when nothing is said",
         optional=True,
     ),
@@ -199,15 +199,15 @@ SETTINGS: dict[str, Setting] = {
         "name",
         "cells",
         "Within a branch",
-        "which records of a group share a box",
+        "which rows of a group share a box",
     ),
     "writing": Setting("sets", "name", "cells", "Categories", "how levels are written"),
     "numbers": Setting("public", "name", "cells", "Numbers and dates", "how numbers and dates are written"),
     "suppression": Setting(
-        0.0, "number", "cells", "Records left out", "largest share of records that may be left out", 0, 1, checked=True
+        0.0, "number", "cells", "Rows left out", "largest share of rows that may be left out", 0, 1, checked=True
     ),
     "suppression_weight": Setting(
-        1.0, "number", "cells", "Weight of a record left out", "what leaving a record out costs, 1: all detail", 0, 1
+        1.0, "number", "cells", "Weight of a row left out", "what leaving a row out costs, 1: all detail", 0, 1
     ),
     "order": Setting("content", "name", "file", "Order of the rows", "the order in which the rows of a file stand"),
     "regression": Setting(
@@ -222,7 +222,7 @@ SETTINGS: dict[str, Setting] = {
         optional=True,
     ),
     "min_leaf": Setting(
-        2, "count", "tree", "Fewest records of a leaf, before pruning", "fewest records of a leaf of the grown tree"
+        2, "count", "tree", "Fewest rows of a leaf, before pruning", "fewest rows of a leaf of the grown tree"
     ),
     "max_depth": Setting(
         None,
@@ -278,14 +278,14 @@ SETTINGS: dict[str, Setting] = {
         1,
     ),
     "risk_max": _limit(
-        "Risk of a record",
-        "greatest chance that a link to any record is right, given what is known of the population",
+        "Risk of a row",
+        "greatest chance that a link to any row is right, given what is known of the population",
         LEAST_RISK,
         1,
     ),
     "risk_mean": _limit(
         "Average risk",
-        "greatest chance, on average over the records, that a link is right, given what is known of the population",
+        "greatest chance, on average over the rows, that a link is right, given what is known of the population",
         LEAST_RISK,
         1,
     ),
@@ -294,7 +294,7 @@ SETTINGS: dict[str, Setting] = {
         "count",
         "limit",
         "k-map: people of the population",
-        "fewest people of a table of the population who fit the cells of a record",
+        "fewest people of a table of the population who fit the cells of a row",
         optional=True,
         checked=True,
     ),

@@ -44,7 +44,7 @@ def details(ws: Workspace) -> None:
     with preview:
         st.dataframe(without_midnight(reading.preview), hide_index=True, height=390, key=f"preview {ws.edition}")
         if reading.n_records > PREVIEW:
-            st.caption(f"The first {PREVIEW} of {count(reading.n_records)} records.")
+            st.caption(f"The first {PREVIEW} of {count(reading.n_records)} rows.")
     with columns:
         st.dataframe(facts_table(ws), hide_index=True, key=f"facts {ws.edition}")
     with how:

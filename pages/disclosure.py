@@ -27,7 +27,7 @@ def main() -> None:
     ws = workspace()
     st.title("What would a published tree tell?", anchor=False)
     schema = ws.schema
-    text = "A tree can be published instead of records. What it tells needs a table, and the role of each column."
+    text = "A tree can be published instead of rows. What it tells needs a table, and the role of each column."
     if lacks(ws, "No tree yet", text, whole="A tree to be published") or schema is None:
         return
     if schema.target is None or schema[schema.target].kind is not Kind.CATEGORICAL:

@@ -88,7 +88,7 @@ def test_concatenate__is_uniform_written_that_way() -> None:
     ("changes", "kind", "says"),
     [
         ({"k": 0}, ParameterError, "k cannot be 0"),
-        ({"k": 15}, GuaranteeError, "14 records, fewer than k = 15"),
+        ({"k": 15}, GuaranteeError, "14 rows, fewer than k = 15"),
         ({"grouping": "nearest"}, ParameterError, "least, error-risk"),
         ({"generalizer": "nearest"}, ParameterError, "uniform"),
         ({"criterion": "nearest"}, ParameterError, "entropy"),

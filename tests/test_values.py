@@ -59,8 +59,8 @@ def test_share__rounds_nothing_away() -> None:
 
 
 def test_plural__counts() -> None:
-    assert (plural(1, "record"), plural(1200, "record"), plural(2, "leaf", "leaves")) == (
-        "1 record", "1,200 records", "2 leaves"
+    assert (plural(1, "row"), plural(1200, "row"), plural(2, "leaf", "leaves")) == (
+        "1 row", "1,200 rows", "2 leaves"
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ GLOSSARY = PAGES.parent / "docs" / "GLOSSARY.md"
 TABLES = "People in another cell of a two-way table"
 METHODS = ("Least pruning", "Error-risk pruning", "Error-digression pruning", "Median Mondrian")
 BOXES = ("Uniform boxes", "Tiered boxes", "Strictly tiered boxes", "Refined groups", "Packed groups", "Round ends")
-RISK = ("k-anonymity", "Prosecutor", "Detail lost (GCP)", "Error", "Group of look-alike records")
+RISK = ("k-anonymity", "Prosecutor", "Detail lost (GCP)", "Error", "Group of look-alike rows")
 LIMITS = ("Share of one person", "l-diversity", "t-closeness", "RSD", "Spread", "Individual risk", "Covariance test")
 WORDS: dict[str, tuple[str, ...]] = {
     "data": (
@@ -21,7 +21,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     ),
     "roles": (
         "Identifying", "Quasi-identifying", "Sensitive", "Insensitive", "Person", "Sampling weight", "Target", "Kind",
-        "Domain", "Round ends", "Public cuts", "Hierarchy", "Group of look-alike records", "Prosecutor", "Homogeneity",
+        "Domain", "Round ends", "Public cuts", "Hierarchy", "Group of look-alike rows", "Prosecutor", "Homogeneity",
     ),
     "tree": (
         "Node", "Split", "Pruning", "Cut", *METHODS, *BOXES, *RISK, *LIMITS, "Information gained by the region",
@@ -59,7 +59,7 @@ TERMS = {
     "k": "k-anonymity", "share_max": "Share of one person", "l": "l-diversity", "entropy_l": "l-diversity",
     "t": "t-closeness", "rsd_min": "RSD",
     "spread_min": "Spread", "risk_max": "Individual risk", "risk_mean": "Individual risk", "k_map": "k-map",
-    "suppression": "Suppression", "suppression_weight": "Weight of a record left out",
+    "suppression": "Suppression", "suppression_weight": "Weight of a row left out",
     "tested": "Covariance test", "significance": "Covariance test",
 }  # fmt: skip
 """The word of the glossary that tells what a setting is."""

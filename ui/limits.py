@@ -44,10 +44,10 @@ PROMISES = {
     ),
     "risk_mean": (
         "links are right with at most this chance on average; every group keeps it, so that all do",
-        "that no row is riskier: ask for the risk of a record as well",
+        "that no row is riskier: ask for the risk of a row as well",
     ),
     "k_map": (
-        "at least so many people of the table of the population fit the cells of every record",
+        "at least so many people of the table of the population fit the cells of every row",
         "anything to somebody who knows that the person is in your table: for them there is k",
     ),
     "rsd_min": (

@@ -120,16 +120,16 @@ def number_setting(ws: Workspace, name: str, key: str, *, empty: str = "off") ->
 def suppression_title(ws: Workspace) -> str:
     """Return how many records may be left out, in few words."""
     most = ws.settings.suppression
-    return f"Records left out: {f'at most {share(most)}' if most else 'none'}"
+    return f"Rows left out: {f'at most {share(most)}' if most else 'none'}"
 
 
 def suppression_choice(ws: Workspace, page: str) -> None:
     """Draw what share of the records may be left out, what leaving one out counts, and what came of it."""
     if ws.in_pieces:
-        st.caption("Every record of a table in pieces is in its release: leaving some out takes a smaller table.")
+        st.caption("Every row of a table in pieces is in its release: leaving some out takes a smaller table.")
         return
     if ws.settings.generalizer not in LEAVES_OUT or ws.flow.schema.person is not None:
-        st.caption("Records can be left out of whole, refined and packed groups, where every record is a person.")
+        st.caption("Rows can be left out of whole, refined and packed groups, where every row is a person.")
         return
     for name, words in (("suppression", SHARES_LEFT_OUT), ("suppression_weight", WEIGHTS_LEFT_OUT)):
         now = ws.settings[name]
@@ -145,7 +145,7 @@ def suppression_choice(ws: Workspace, page: str) -> None:
     )
     if ws.settings.suppression and ws.ready("staying"):
         most = allowed(ws.n_records, ws.settings.suppression)
-        st.caption(f"**{count(ws.flow.left_out)} of at most {count(most)} records are left out.**")
+        st.caption(f"**{count(ws.flow.left_out)} of at most {count(most)} rows are left out.**")
 
 
 def groupings_for(ws: Workspace) -> list[str]:

@@ -12,7 +12,7 @@ DOWNLOAD, WRITE_FOLDER = "Release", "Check and write the folder"
 STEPS = (
     ("data", "Data", "Choose a table"),
     ("roles", "Roles", "Say what each column is"),
-    ("tree", "Tree", "See which records are merged, and why"),
+    ("tree", "Tree", "See which rows are merged, and why"),
     ("gate", "Ready", "See which risks are open"),
     ("release", "Release", DOWNLOAD),
 )

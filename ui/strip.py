@@ -30,7 +30,7 @@ class Figure(NamedTuple):
 
 
 RISK = {
-    "record": "The best chance of linking a person to a row: 1 / smallest group.",
+    "row": "The best chance of linking a person to a row: 1 / smallest group.",
     "person": "The best chance of linking a row to a person: the largest share of a group's rows that is one person's. "
     "Known once a release was made.",
 }
@@ -58,7 +58,7 @@ def figures(ws: Workspace) -> list[Figure]:
     tree, cut = pruning.tree, pruning.cut()
     foreseen = is_foreseen(ws)
     sizes, unit, aimed = tree.persons.n[cut], tree.unit, bool(ws.flow.encoded.target.name)
-    records = count(tree.n[0]) + ("" if unit == "record" else f" of {plural(flow.encoded.n_persons, 'person')}")
+    records = count(tree.n[0]) + ("" if unit == "row" else f" of {plural(flow.encoded.n_persons, 'person')}")
     groups = smallest = highest = loss = error = "–"
     fewest = released.smallest if released is not None else int(sizes.min()) if foreseen else None
     if released is not None:
@@ -66,7 +66,7 @@ def figures(ws: Workspace) -> list[Figure]:
         records = f"{count(released.records)} of {records}" if flow.left_out else records
     elif foreseen:
         groups, smallest = count(len(cut)), count(sizes.min())
-        highest = share(1 / int(sizes.min())) if unit == "record" else highest
+        highest = share(1 / int(sizes.min())) if unit == "row" else highest
     if utility is not None:
         loss = share(utility.gcp)
         error = share(utility.error or 0.0) if aimed else error
@@ -77,8 +77,8 @@ def figures(ws: Workspace) -> list[Figure]:
         loss = share(sum(result.loss.values()) / len(result.loss))
     return [
         Figure("Ready", readiness(ws, fewest), READY),
-        Figure("Records", records, "Records in the table, and in the release."),
-        Figure(MEASURE["groups"], groups, "Groups of look-alike records in the release."),
+        Figure("Rows", records, "Rows in the table, and in the release."),
+        Figure(MEASURE["groups"], groups, "Groups of look-alike rows in the release."),
         Figure(MEASURE["smallest"], smallest, f"{unit.capitalize()}s in the smallest group. You ask for k = {ws.k}."),
         Figure(MEASURE["risk"], highest, RISK[unit]),
         Figure(MEASURE["gcp"], loss, "How much of each column's range a cell leaves open, on average."),
@@ -87,7 +87,7 @@ def figures(ws: Workspace) -> list[Figure]:
         else Figure(
             MEASURE["error"],
             error,
-            "Records outside the most frequent class of their group, counted on the records themselves: it is lower "
+            "Rows outside the most frequent class of their group, counted on the rows themselves: it is lower "
             "than for people who are not in the table. – without a target.",
         ),
         *tables(ws),

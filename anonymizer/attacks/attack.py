@@ -265,13 +265,13 @@ def rerun(scene: Scene) -> tuple[Outcome, ...]:
     certain = max(result.certain, result.certain_by_group, key=lambda rate: rate.share)
     rows_tried = f"{certain.tries} rows" if certain.tries != 1 else "1 row"
     sentence = (
-        f"Somebody who knows the settings and everybody else's record, and runs the method again, is certain of the "
-        f"record of {certain.right:.0f} of {rows_tried} tried. "
+        f"Somebody who knows the settings and everybody else's row, and runs the method again, is certain of the "
+        f"row of {certain.right:.0f} of {rows_tried} tried. "
     ) if certain.tries else "Nobody could be tried in the time: one run of the method takes too long. "  # fmt: skip
     sentence += (
-        "This method has no secret: who knows all records makes all of its groups again."
+        "This method has no secret: who knows all rows makes all of its groups again."
         if result.secrets == 1
-        else f"With other secrets {result.again.text} of its groups are made again from all records."
+        else f"With other secrets {result.again.text} of its groups are made again from all rows."
     )
     return (Outcome("rerun", (Rate(certain.tries, certain.tries), certain), sentence),)
 

@@ -269,7 +269,7 @@ def _histogram(group: Rows, code: Rows, groups: int, values: int) -> Floats:
     if groups * values > MOST_FEATURES:
         raise ParameterError(
             f"{values:,} different values in {groups:,} groups are too many to count.",
-            remedy="Attack a sample of the records.",
+            remedy="Attack a sample of the rows.",
         )
     return np.bincount(group * values + code, minlength=groups * values).reshape(groups, values).astype(np.float64)
 
@@ -291,7 +291,7 @@ class Learners:
         if width * (boxes + len(exact)) > MOST_FEATURES:
             raise ParameterError(
                 f"A model would see {width:,} features of {boxes + len(exact):,} boxes: too many.",
-                remedy="Attack a sample of the records, or make columns with very many levels coarser.",
+                remedy="Attack a sample of the rows, or make columns with very many levels coarser.",
             )
         first = released.iloc[np.unique(self.box_of_row, return_index=True)[1]]
         encodings = encoded.encodings

@@ -56,7 +56,7 @@ class _Column:
             raise ParameterError(
                 f"{name!r} has too many different sets of levels to be compared.",
                 column=name,
-                remedy="Attack a sample of the records, or make the column coarser.",
+                remedy="Attack a sample of the rows, or make the column coarser.",
             )
         texts = released[name].iloc[np.unique(cells.of_row, return_index=True)[1]].astype(object)
         parsed = [parse_column_cell(None if pd.isna(text) else str(text), schema[name]) for text in texts]

@@ -49,7 +49,7 @@ class Isolation:
         return (
             f"{self.records.text} of the rows are singled out by their own box. They alone in their group have what "
             "one of its ends or levels says. "
-            f"{self.groups.text} of the groups have such a record."
+            f"{self.groups.text} of the groups have such a row."
         )
 
     def to_dict(self) -> dict[str, Any]:

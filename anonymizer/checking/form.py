@@ -35,17 +35,17 @@ def records_check(rows: int, records: int, share: float, left_out: int | None) -
     lacks, most = records - rows, int(share * records + 1e-9)
     if not (lacks or share or left_out):
         return ()
-    says = f"{lacks:,} of {records:,} records ({share_text(lacks / records)}) were left out: they are in no row."
+    says = f"{lacks:,} of {records:,} rows ({share_text(lacks / records)}) were left out: they are not in the release."
     if lacks < 0:
-        says = f"The release has {-lacks:,} rows more than the original has records."
+        says = f"The release has {-lacks:,} rows more than the original."
     elif lacks > most:
         says += f" At most {most:,} may be."
     elif left_out is not None and left_out != lacks:
         says += f" The release says that {left_out:,} were."
     elif not lacks:
-        says = f"No record was left out; {most:,} might have been."
+        says = f"No row was left out; {most:,} might have been."
     right = 0 <= lacks <= most and left_out in (None, lacks)
-    return (Check("records left out", most, lacks, right, "", says),)
+    return (Check("rows left out", most, lacks, right, "", says),)
 
 
 def file_check(beside: Sequence[str] | None, unjudged: str = "") -> tuple[Check, ...]:
@@ -254,7 +254,7 @@ def _strange(
         codes = [have.position.get(level, -1) for level in cell.levels] + [have.missing] * cell.missing
         for code, count in zip(codes, cell.counts, strict=False):
             if code < 0 or count > records[code]:
-                strange[place] = "it counts more records than the original has"
+                strange[place] = "it counts more rows than the original has"
     return strange
 
 

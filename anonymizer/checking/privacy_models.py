@@ -189,7 +189,7 @@ def record_risk(evidence: Evidence) -> tuple[Check, ...]:
     (Benedetti and Franconi 1998, where people were not counted); none where nothing is known and nothing required."""
     says = "A link to a row is right with a chance of at most {}, by the population behind it."
     achieved = None if evidence.sample is None else float(evidence.sample.risk.max())
-    return _chance(evidence, "risk of a record", achieved, evidence.required.risk_max, says)
+    return _chance(evidence, "risk of a row", achieved, evidence.required.risk_max, says)
 
 
 def average_risk(evidence: Evidence) -> tuple[Check, ...]:
@@ -312,7 +312,7 @@ def _count_check(
     """
     if evidence.schema.person is not None:  # what fits are records, several of a person
         promise, failure = (
-            text.replace("people", "records").replace("person", "record") for text in (promise, failure)
+            text.replace("people", "rows").replace("person", "row") for text in (promise, failure)
         )
     comparison, k = evidence.comparison, evidence.required.k
     if comparison is None:
@@ -408,7 +408,7 @@ def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
                 if persons is None or persons.linking is None:
                     reason = "whose the rows are is not known"
                     if persons is not None and persons.of_row is not None:
-                        reason = "records of a person may fit rows of others, which were not compared"
+                        reason = "rows of a person may fit rows of others, which were not compared"
                     return (Check(name, None, None, None, "", f"The linking posterior was not computed: {reason}."),)
                 bound = persons.linking
                 why += ". At most as many of them are a person's as that person has rows that may be there"
@@ -421,7 +421,7 @@ def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
     how = "" if comparison.posterior.exact else " (an estimate by belief propagation; the true figure can differ)"
     if comparison.posterior.residual > 0.005:
         how += f", which had not settled yet: it still changed by {comparison.posterior.residual:.2g}"
-    link = "a person" if whose is None else "one record of a person"
+    link = "a person" if whose is None else "one row of a person"
     sentence = (
         f"The highest chance of linking {link} to a row, for somebody who knows all quasi-identifiers, is "
         f"{comparison.posterior.highest:.3g}{how}."
@@ -443,7 +443,7 @@ MODELS: dict[str, Callable[[Evidence], tuple[Check, ...]]] = {
     "t-closeness": t_closeness,
     "RSD": rsd,
     "spread": spread,
-    "risk of a record": record_risk,
+    "risk of a row": record_risk,
     "average risk": average_risk,
     "k-map": k_map,
     "homogeneity": homogeneity,

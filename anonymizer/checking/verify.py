@@ -74,11 +74,11 @@ class Verification:
     def describe(self) -> str:
         """Return what the release is, in words, and what it does not promise."""
         sentences = [self._kind_of_release()]
-        for name in ("containment", "records left out"):
+        for name in ("containment", "rows left out"):
             check = self.get(name)
             if check is not None:
                 sentences.append(check.sentence)
-        first = ("k-anonymity", "k persons", "containment", "records left out")
+        first = ("k-anonymity", "k persons", "containment", "rows left out")
         sentences += [check.sentence for check in self.failed if check.name not in first]
         return " ".join(sentences)
 

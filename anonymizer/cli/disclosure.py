@@ -38,7 +38,7 @@ def add_disclosure(subparsers: Any) -> None:
     )
     command.add_argument("--target", required=True, help="the sensitive column that the tree predicts")
     command.add_argument("--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric, categorical or date")
-    command.add_argument("--rows", type=int, metavar="N", help="use the first N records only")
+    command.add_argument("--rows", type=int, metavar="N", help="use the first N rows only")
     command.add_argument(
         "--tree", metavar="FILE",
         help="assess the tree of this file, with what it holds: Copse's JSON, skops, ONNX, PMML or rpart's text",
@@ -47,7 +47,7 @@ def add_disclosure(subparsers: Any) -> None:
     command.add_argument("--splits", default="multiway", choices=["multiway", "binary"], help="a child a level, or two")
     command.add_argument("--max-depth", type=int, help="longest path of the tree (default: no limit)")
     command.add_argument(
-        "--min-leaf", type=int, default=2, help="binary: fewest records of a leaf; multiway: of a node that asks"
+        "--min-leaf", type=int, default=2, help="binary: fewest rows of a leaf; multiway: of a node that asks"
     )
     command.add_argument("--no-rates", dest="rates", action="store_false", help="error rates are not published")
     command.add_argument("--totals", action="store_true", help="class totals are published")
@@ -183,7 +183,7 @@ def summary(tree: KeyedTree, exposure: Exposure, seconds: float, confidence: flo
 def print_figures(figures: dict[str, Any], options: argparse.Namespace) -> None:
     """Print the figures as a short table."""
     rows: list[tuple[str, str]] = [
-        ("records, distinct keys", f"{figures['records']:,}, {figures['keys']:,}"),
+        ("rows, distinct keys", f"{figures['records']:,}, {figures['keys']:,}"),
         ("leaves", f"{figures['leaves']:,}"),
         ("highest posterior", f"{figures['highest_posterior']:.3f}"),
         (f"people at {figures['confidence']:g} or more", f"{figures['people_above']:,}"),

@@ -65,7 +65,7 @@ def add_evaluate(subparsers: Any) -> None:
         "--against", metavar="A/B", help="paired t-tests against this grouping/generalizer at the same k"
     )
     command.add_argument("--seed", type=int, default=0, help="of the folds")
-    command.add_argument("--sample", type=int, metavar="N", help="use only so many records, drawn at random")
+    command.add_argument("--sample", type=int, metavar="N", help="use only so many rows, drawn at random")
     command.add_argument("--out", metavar="CSV", help="where the table goes, one line a setting and fold")
     command.add_argument("--plot", metavar="HTML", help="where the figures go: loss against each measure")
     command.add_argument("--json", action="store_true", help="print the means as JSON")

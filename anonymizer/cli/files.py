@@ -60,7 +60,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=tuple(ENGINES),
         help="memory: one table; local: files in pieces, and a folder out (default: local for a folder, a pattern, an "
-        f"address such as s3://, and, where --out is a folder, {LARGE:,} records of Parquet or {LARGE_TEXT >> 20} MiB "
+        f"address such as s3://, and, where --out is a folder, {LARGE:,} rows of Parquet or {LARGE_TEXT >> 20} MiB "
         "of text); dask: files of a folder here, on a cluster",
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="dask: of a cluster that is there: tls://HOST:8786")
@@ -98,7 +98,7 @@ def how_large(path: Path) -> str:
     """Return how large a file is, in words, where that is a reason to read it in pieces; "" where it is not."""
     if path.suffix.lower() == ".parquet":
         records = open_table(path).n_records
-        return plural(records, "record") if records >= LARGE else ""
+        return plural(records, "row") if records >= LARGE else ""
     size = path.stat().st_size if is_delimited(path) else 0
     return f"{size >> 20:,} MiB of text" if size >= LARGE_TEXT else ""
 
@@ -202,7 +202,7 @@ def run_files(options: argparse.Namespace, progress: Progress) -> int:
 def print_files(result: FilesResult) -> None:
     """Print a run over files as a short table, then its checks."""
     after = result.after
-    print(f"{after.records:,} records in {after.groups:,} groups, the smallest of {after.smallest:,}.")
+    print(f"{after.records:,} rows in {after.groups:,} groups, the smallest of {after.smallest:,}.")
     print(f"{name_of('measure', 'gcp')}: {sum(result.loss.values()) / len(result.loss):.3f}")
     print(result.made.why + "\n" * bool(result.made.why))
     print_checks(result.verification)
@@ -228,7 +228,7 @@ def run_verify_folder(options: argparse.Namespace, progress: Progress) -> int:
     schema = with_typed(own or (claim.schema if claim is not None else dictionary_schema(place)), options, whose)
     limits, others = limits_of(options, claim)
     if limits.pop("suppression"):
-        raise ParameterError("No folder leaves records out.", remedy="Leave --suppression out.")
+        raise ParameterError("No folder leaves rows out.", remedy="Leave --suppression out.")
     verification = verify_folder(place, schema, manifest=manifest, progress=progress, **limits)
     differences = () if claim is None else claim.differences(manifest.sha256, manifest.rows, schema)
     others_found, remarks = look_through(place, manifest, schema, claim)

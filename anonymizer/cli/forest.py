@@ -38,7 +38,7 @@ from anonymizer.releasing.files import write_file
 from anonymizer.schema import Schema, csv_names
 
 REHEARSED = (
-    "A rehearsal: cross-validated with repeatable noise on the records themselves. The figure is not covered by the "
+    "A rehearsal: cross-validated with repeatable noise on the rows themselves. The figure is not covered by the "
     "budget; publish it only when the table is public."
 )
 WRITERS = {"json": rules_json, "csv": rules_csv, "txt": rules_text}
@@ -59,9 +59,7 @@ def add_forest(subparsers: Any) -> None:
     )
     grow.add_argument("--trees", type=int, help="τ, each with another column at its root (default: 1)")
     grow.add_argument("--max-depth", type=int, help="δ, most nodes on a path (default: 5)")
-    grow.add_argument(
-        "--min-size", type=float, help="fewest noisy records of a divided node (default: 100; not strict)"
-    )
+    grow.add_argument("--min-size", type=float, help="fewest noisy rows of a divided node (default: 100; not strict)")
     grow.add_argument("--domains", metavar="JSON", help="the public values of each column; without, they are read")
     grow.add_argument(
         "--from-data", type=names, default=[], metavar="A,B",
@@ -149,7 +147,7 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
             "margin": trial.margin,
             "held_out": options.hold_out,
             "ledger": trial.ledger.to_dict(),
-            "note": "Private: each record was seen by the forest or by the measurement, so both cost the budget once.",
+            "note": "Private: each row was seen by the forest or by the measurement, so both cost the budget once.",
         }
     else:
         forest = grow_forest(table, options.epsilon, budget=paid, **parameters)

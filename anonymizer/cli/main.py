@@ -332,7 +332,7 @@ def print_result(result: Result) -> None:
         ("", "before", "after"),
         ("records", f"{before.records:,}", f"{after.records:,}"),
         ("groups", f"{before.groups:,}", f"{after.groups:,}"),
-        ("unique records", f"{before.unique:,}", f"{after.unique:,}"),
+        ("unique rows", f"{before.unique:,}", f"{after.unique:,}"),
         ("smallest group", f"{before.smallest:,}", f"{after.smallest:,}"),
         ("highest linking risk", f"{before.highest:.3f}", f"{after.highest:.3f}"),
         (in_text(name_of("measure", "gcp")), "0", f"{utility.gcp:.3f}"),
@@ -341,7 +341,7 @@ def print_result(result: Result) -> None:
     if (right := result.report.held_out) is not None and (most := result.report.majority) is not None:
         rows.append(("error, people held out", f"{1 - most:.3f}", f"{1 - right:.3f}"))
     if utility.left_out:
-        rows.insert(2, ("records left out", "", f"{utility.left_out:,}"))
+        rows.insert(2, ("rows left out", "", f"{utility.left_out:,}"))
         rows.append(("detail lost, rows there", "0", f"{utility.gcp_released:.3f}"))
     if (change := result.report.two_way.mean) is not None:
         rows.append(("in another cell, two-way", "0", f"{change:.3f}"))

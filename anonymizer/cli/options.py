@@ -217,7 +217,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--decimal", choices=[".", ","])
     parser.add_argument("--sheet", help="of a spreadsheet")
     parser.add_argument("--skip", type=int, metavar="N", help="lines, or rows of a sheet, above the names of columns")
-    parser.add_argument("--no-header", dest="header", action="store_false", help="the first line is a record")
+    parser.add_argument("--no-header", dest="header", action="store_false", help="the first line is a row")
     parser.add_argument("--missing", action="append", metavar="TEXT", help="a text that means missing; repeatable")
     parser.add_argument(
         "--no-missing", dest="missing", action="store_const", const=[], help="every text is a real value, blanks too"

@@ -69,9 +69,9 @@ def print_risk(risk: SampleRisk, special: SpecialUniques, names: tuple[str, ...]
     print(f"Known of the population: {risk.source} ({risk.size:,} people).")
     lines = [
         ("records", f"{len(risk.rows):,}"),
-        ("unique records", f"{risk.alone:,}"),
+        ("unique rows", f"{risk.alone:,}"),
         ("of these alone there, too", alone_text(risk)),
-        ("highest risk of a record", f"{risk.risk.max():.4g}"),
+        ("highest risk of a row", f"{risk.risk.max():.4g}"),
         ("expected right links", f"{risk.risk.sum():,.1f}"),
         ("k of k-map", "not counted" if risk.k_map is None else f"{risk.k_map:,}"),
         ("prosecutor, highest", f"{risk.prosecutor.highest:.4g}"),
@@ -92,7 +92,7 @@ def print_risk(risk: SampleRisk, special: SpecialUniques, names: tuple[str, ...]
             value = "none" if one.uniques is None else f"{one.uniques:,.0f}"
             mark = "*" if one is best else " "
             print(f"{mark} {one.model:<26}{value:>14}{'  ' + one.note if one.note else ''}")
-    print("\nWhat makes records special (a set of columns on which they are alone):")
+    print("\nWhat makes rows special (a set of columns on which they are alone):")
     for name, share in special_figures(special, names)["contribution"].items():
         print(f"  {name:<26}{share:>14.1%}")
 

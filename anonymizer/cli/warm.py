@@ -246,7 +246,7 @@ def steps() -> list[Step]:
     work += steps_of("numbers", employees()) + steps_of("a larger table", hospital()) + steps_of("persons", visits(200))
     for values, classes in WIDTHS[1:]:
         work.append(step_of_width(values, classes))
-    work.append(("Compiling: trees of records in pieces", grow_in_pieces))
+    work.append(("Compiling: trees of rows in pieces", grow_in_pieces))
     work.append(("Compiling: codes of numbers", code_numbers))
     work.append(("Compiling: chances of linking", check_links))
     return work

@@ -177,7 +177,7 @@ def label_of(node: SketchNode, keys: Keys, form: str) -> str | None:
         return None
     same = [label for label in keys.labels if label is not None and same_number(label, str(node.label))]
     if len(same) != 1:
-        refuse(form, f"it predicts {str(node.label)[:60]!r}, which no record has as {keys.target!r}")
+        refuse(form, f"it predicts {str(node.label)[:60]!r}, which no row has as {keys.target!r}")
     return same[0]
 
 
@@ -324,5 +324,5 @@ def gap_of(branch: Branch, branches: list[Branch], encoding: Encoding, is_level:
         return {}
     says = [other.missing for other in branches]
     if branch.missing is None and (is_level or not any(says)):
-        refuse(form, f"it does not say where records without {encoding.name!r} go")
+        refuse(form, f"it does not say where rows without {encoding.name!r} go")
     return {"missing": bool(branch.missing)}

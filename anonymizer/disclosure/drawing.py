@@ -41,7 +41,7 @@ def exposure_dot(
             for child in outline.children[node]:
                 heapq.heappush(frontier, (-int(tree.n[child]), child))
     statements = []
-    stack = [(0, "all records")]
+    stack = [(0, "all rows")]
     while stack:
         node, condition = stack.pop()
         lines = [condition]

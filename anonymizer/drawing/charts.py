@@ -65,10 +65,10 @@ def curve_figure(curve: PruningCurve, k: int, here: int | None = None) -> Any:
 
     panels: list[tuple[str, NDArray[Any]]] = [
         (f"{_change(curve.groups)} groups", curve.groups),
-        (f"smallest group: {_change(curve.smallest)} records", curve.smallest),
+        (f"smallest group: {_change(curve.smallest)} rows", curve.smallest),
     ]
     if curve.error.any() or curve.digression is None:
-        panels.append((f"error: {_change(curve.error)} records", curve.error))
+        panels.append((f"error: {_change(curve.error)} rows", curve.error))
     if curve.digression is not None:
         first, last = (number_text(curve.digression[at]) for at in (0, -1))
         panels.append((f"digression: {first} → {last}", curve.digression))
@@ -148,7 +148,7 @@ def class_figure(counts: NDArray[np.integer], labels: tuple[str | None, ...]) ->
     figure.update_xaxes(range=[0, 1], tickformat=".0%", title=None)
     figure.update_layout(
         title={
-            "text": f"{literal(names[0])} makes up {values[0] / total:.0%} of {plural(total, 'record')}",
+            "text": f"{literal(names[0])} makes up {values[0] / total:.0%} of {plural(total, 'row')}",
             "font": {"size": 13},
         },
         height=96 + 34 * len(names),
@@ -207,7 +207,7 @@ def distribution_figure(column: "Distribution") -> Any:
         for name, values, colour in (("original", before, ORIGINAL), ("released", after, RELEASED)):
             figure.add_bar(
                 y=at, x=values, name=name, orientation="h", marker_color=colour, customdata=labels,
-                hovertemplate="%{customdata}: %{x:,.0f} records<extra>" + name + "</extra>",
+                hovertemplate="%{customdata}: %{x:,.0f} rows<extra>" + name + "</extra>",
             )  # fmt: skip
         figure.update_yaxes(tickvals=at, ticktext=labels, autorange="reversed", automargin=True)
         figure.update_xaxes(title_text="records", rangemode="tozero")
@@ -216,12 +216,12 @@ def distribution_figure(column: "Distribution") -> Any:
         edges = _axis_values(column)
         figure.add_bar(
             x=edges[:-1], y=before, width=_widths(column), offset=0, name="original", marker_color=ORIGINAL,
-            customdata=labels, hovertemplate="%{customdata}: %{y:,.0f} records<extra>original</extra>",
+            customdata=labels, hovertemplate="%{customdata}: %{y:,.0f} rows<extra>original</extra>",
         )  # fmt: skip
         figure.add_scatter(
             x=edges, y=[*after, after[-1]], mode="lines", line={"shape": "hv", "width": 2.5, "color": RELEASED},
             name="released", customdata=[*labels, labels[-1]],
-            hovertemplate="%{customdata}: %{y:,.0f} records<extra>released</extra>",
+            hovertemplate="%{customdata}: %{y:,.0f} rows<extra>released</extra>",
         )  # fmt: skip
         absent = "" if not any(column.missing) else " (missing: {:,.0f} before, {:,.0f} after)".format(*column.missing)
         figure.update_xaxes(title_text=literal(_short(column.title or column.name)) + absent)
@@ -241,7 +241,7 @@ def moved_sentence(column: "Distribution") -> str:
     name = column.title or column.name
     if column.moved < 0.0005:
         return f"{name} is distributed as before"
-    return f"{name}: read evenly, {share(column.moved)} of the records are in another bar"
+    return f"{name}: read evenly, {share(column.moved)} of the rows are in another bar"
 
 
 def loss_sentence(ncp_by_column: Mapping[str, float], gcp: float) -> str:

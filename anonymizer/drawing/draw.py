@@ -138,7 +138,7 @@ def band(node: int, sizes: NDArray[np.int64], palette: Mapping[str, str]) -> str
     looks = {
         "id": f'"b{node}"', "label": quote(text), "shape": "box", "style": '"striped"',
         "fillcolor": f'"{":".join(stripes)}"', "fontsize": "12", "margin": '"0.1,0.03"', "height": "0.24",
-        "tooltip": quote_tooltip(f"Node {node} is divided into {text} records that look alike"),
+        "tooltip": quote_tooltip(f"Node {node} is divided into {text} rows that look alike"),
     }  # fmt: skip
     looks_text = ", ".join(f"{name}={value}" for name, value in looks.items())
     return f"b{node} [{looks_text}]\n{node} -> b{node} [style=dotted]"
@@ -209,7 +209,7 @@ class _Style:
         tree, risk = self.tree, self.risk
         persons = int(tree.persons.n[node])
         few = self.k is not None and persons < self.k and (self.excerpt.ends[node] or self.is_group[node])
-        records = "" if tree.unit == "record" else f", {plural(int(tree.n[node]), 'record')}"
+        records = "" if tree.unit == "row" else f", {plural(int(tree.n[node]), 'row')}"
         size = plural(persons, tree.unit) + records + (f", fewer than k = {self.k:,}" if few else "")
         mark = "" if self.levels is None else f"   {gauge(int(self.levels[node]), self.most)}"
         lines = [
@@ -237,7 +237,7 @@ class _Style:
         groups = int(self.is_group[branch].sum())
         if groups == 0 or self.is_group[node]:
             return f"▸ {int(self.tree.is_leaf[branch].sum()):,} merged leaves"
-        return f"▸ {plural(groups, 'group')} of {plural(int(self.tree.n[node]), 'record')}"
+        return f"▸ {plural(groups, 'group')} of {plural(int(self.tree.n[node]), 'row')}"
 
     def full_lines(self, node: int) -> list[str]:
         """Return the lines of a node's tooltip: nothing shortened."""
@@ -246,8 +246,8 @@ class _Style:
         counts = ", ".join(f"{name} {int(count):,}" for name, count in pairs)
         return [
             f"Node {node}: {rule_text(tree, self.encodings, node, conditions=self.regions[node])}",
-            plural(int(tree.n[node]), "record") + (f" ({counts})" if len(self.labels) > 1 else ""),
-            *([] if tree.unit == "record" else [f"of {plural(int(tree.persons.n[node]), 'person')}"]),
+            plural(int(tree.n[node]), "row") + (f" ({counts})" if len(self.labels) > 1 else ""),
+            *([] if tree.unit == "row" else [f"of {plural(int(tree.persons.n[node]), 'person')}"]),
             f"BIG {risk.big[node]:.3f} + ICR {risk.icr[node]:.3f} = TIDI {risk.tidi[node]:.3f} bits",
             *([f"E {int(risk.error[node]):,}"] if len(self.labels) > 1 else []),
             *([] if risk.numeric is None else number_lines(risk.numeric, node)),

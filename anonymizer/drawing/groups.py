@@ -79,7 +79,7 @@ def group_table(
         "node": cut,
         "rule": [rule_text(tree, encodings, int(node), conditions=region_of[int(node)]) for node in cut],
         "records": tree.n[cut],
-        **({} if tree.unit == "record" else {"persons": tree.persons.n[cut]}),
+        **({} if tree.unit == "row" else {"persons": tree.persons.n[cut]}),
         "largest class": [class_name(labels[code]) for code in largest],
         "its share": class_shares(sums)[np.arange(len(cut)), largest],
         "BIG": risk.big[cut],

@@ -136,9 +136,9 @@ def leaving(
 def stripe_text(stripe: Stripe) -> str:
     """Return a stripe in words: its records and what is learnt, or how many groups it stands for."""
     if stripe.groups == 1:
-        return f"{plural(stripe.least, 'record')} that look alike" + (f": {stripe.words}" if stripe.words else "")
+        return f"{plural(stripe.least, 'row')} that look alike" + (f": {stripe.words}" if stripe.words else "")
     span = f"{stripe.least:,}" if stripe.least == stripe.most else f"{stripe.least:,} to {stripe.most:,}"
-    return f"{plural(stripe.groups, 'group')} of {span} records that look alike"
+    return f"{plural(stripe.groups, 'group')} of {span} rows that look alike"
 
 
 def _classes(

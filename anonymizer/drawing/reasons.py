@@ -124,7 +124,7 @@ def _costs(tree: Tree, risk: "NodeRisk", criterion: str, node: int) -> list[str]
     costs = []
     if tree.sums.shape[1] > 1:
         errors = int(risk.error[node] - risk.branch_error[node])
-        costs.append(f"cost {plural(errors, 'more misclassified record')}" if errors else "cost no further error")
+        costs.append(f"cost {plural(errors, 'more misclassified row')}" if errors else "cost no further error")
     if risk.numeric is not None and (criterion == "error-digression" or tree.sums.shape[1] == 1):
         error = float(risk.numeric.sse[node] - risk.numeric.branch_sse[node])
         before, now = float(risk.numeric.branch_digression[node]), float(risk.numeric.digression[node])
@@ -144,7 +144,7 @@ def _in_branch(tree: Tree, cut: NDArray[np.integer], node: int) -> NDArray[np.in
 def _ratio_text(criterion: str, ratio: float) -> str:
     """Return ω or q of a pruning step in words."""
     if criterion == "error-risk":
-        return "as it cost no error" if np.isinf(ratio) else f"{ratio:.3g} bits for each record of error"
+        return "as it cost no error" if np.isinf(ratio) else f"{ratio:.3g} bits for each row of error"
     if np.isinf(ratio):
         return "though it took no digression away"
     return f"{ratio:.3g} of squared error for each unit of digression" if ratio else "as it cost no squared error"

@@ -56,7 +56,7 @@ def rule_text(
     ``conditions``: the node's own, where :func:`regions` has been asked already.
     """
     parts = region(tree, encodings, node) if conditions is None else conditions
-    return " and ".join(condition_text(c, encodings[c.column], brief=brief) for c in parts) or "all records"
+    return " and ".join(condition_text(c, encodings[c.column], brief=brief) for c in parts) or "all rows"
 
 
 def step_text(
@@ -65,7 +65,7 @@ def step_text(
     """Return the condition of the last split on the way to a node, in words; "all records" for the root."""
     parent = int(tree.parent[node])
     if parent < 0:
-        return "all records"
+        return "all rows"
     column = int(tree.feature[parent])
     path = region(tree, encodings, node) if conditions is None else conditions
     here = next(condition for condition in path if condition.column == column)

@@ -88,7 +88,7 @@ def figures_text(risk: "NodeRisk", labels: tuple[str | None, ...]) -> str:
         "BIG bits learnt from the rule + ICR bits still missing = TIDI bits to one person: the lower, the riskier"
     )
     if len(labels) > 1:
-        parts.append("E records not in the largest class")
+        parts.append("E rows not in the largest class")
     return "; ".join(parts)
 
 

@@ -96,7 +96,7 @@ class Attribute:
         elif outside.any():
             row = int(np.argmax(outside))
             value = values.iloc[row]
-            rest = f"in record {row + 1:,}, which its public domain does not allow."
+            rest = f"in row {row + 1:,}, which its public domain does not allow."
             what = "is missing" if pd.isna(value) else "holds a value"
             raise SchemaError(
                 f"{self.name!r} {what} {rest}",
@@ -350,7 +350,7 @@ def code_attributes(table: pd.DataFrame, domains: Domains) -> NDArray[np.int64]:
     lacking = [attribute.name for attribute in domains.attributes if attribute.name not in table.columns]
     if lacking:
         raise SchemaError(
-            f"The records lack the column {lacking[0]!r}.",
+            f"The rows lack the column {lacking[0]!r}.",
             column=lacking[0],
             remedy="Give every column that the forest may ask: "
             + ", ".join(attribute.name for attribute in domains.attributes[:20])

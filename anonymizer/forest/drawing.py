@@ -21,7 +21,7 @@ WIDEST = 30
 QUERY_COLOURS = {
     "count the classes": "#3a9163",
     "count the classes again": "#8cc9a3",
-    "count the records": "#6d7f9e",
+    "count the rows": "#6d7f9e",
     "choose the attribute": "#d99a3d",
     COUNT_VALUES: "#3a9163",
     SUM_RESIDUALS: "#8cc9a3",
@@ -83,7 +83,7 @@ def tree_dot(forest: Forest, order: Preorder, *, max_depth: int = 3, max_nodes: 
             lines = [shorter(condition_text(attribute.name, attribute.text(path[-1][1])))]
         if node.label is not None:
             lines.append(f"{shorter(domains.target.text(node.label))} · {node.confidence:.0%}")
-        lines.append(f"about {node.size:,.0f} records · ε {node.spent:.3g}")
+        lines.append(f"about {node.size:,.0f} rows · ε {node.spent:.3g}")
         folded = bool(node.children) and not any(order.parents[child] == place for child in inside)
         if folded:
             lines.append("▸ folded")
@@ -124,7 +124,7 @@ def points_figure(domains: Domains, card: Scorecard, column: int, label: int) ->
             y=at, x=points, orientation="h", text=[f"{value:+.2f}" for value in points], textposition="auto",
             marker_color=[RELEASED if value >= 0 else ORIGINAL for value in points],
             customdata=[[name, f"{n:,.0f}"] for name, n in zip(names, supports, strict=True)],
-            hovertemplate="%{customdata[0]}: %{x:+.3f} points, about %{customdata[1]} records<extra></extra>",
+            hovertemplate="%{customdata[0]}: %{x:+.3f} points, about %{customdata[1]} rows<extra></extra>",
         )
     )  # fmt: skip
     low, high = int(points.argmin()), int(points.argmax())
@@ -157,7 +157,7 @@ def ledger_figure(ledger: Ledger) -> Any:
         listed.add(purpose)
     figure.update_layout(
         barmode="stack", height=190, margin={"l": 10, "r": 10, "t": 50, "b": 10},
-        title=f"A record pays ε = {ledger.spent:.4g} of the budget of {ledger.budget:.4g}",
+        title=f"A row pays ε = {ledger.spent:.4g} of the budget of {ledger.budget:.4g}",
         legend={"orientation": "h", "y": -0.35}, xaxis_title="ε", yaxis_visible=False,
     )  # fmt: skip
     return figure

@@ -29,7 +29,7 @@ ONE_ROW = (
 )
 """What somebody must know whose table has several rows of a person; ``person``: the column that tells."""
 
-NEIGHBOURS = "Neighbouring tables differ by one record added or removed; replacing a record costs twice as much."
+NEIGHBOURS = "Neighbouring tables differ by one row added or removed; replacing a row costs twice as much."
 DEEPEST = 30
 
 
@@ -41,7 +41,7 @@ HOLD_OUT = 0.2
 """``best``: share of the records that no trial sees."""
 CHOICE = 0.05
 """``best``: share of the budget that comparing the trials costs."""
-COMPARE = "compare hits on held-out records"
+COMPARE = "compare hits on held-out rows"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ MODES: dict[str, Mode] = {
         "Tree or scorecard, whichever does better in a trial",
         True,
         _PROVED + " A quarter of β chooses: each of the two is tried with a tenth, and a noisy count of their hits on "
-        "records that coins held out costs a twentieth. The better one is then grown from all records with the rest.",
+        "rows that coins held out costs a twentieth. The better one is then grown from all rows with the rest.",
         choose,
     ),
     "paper-strict": Mode(
@@ -121,7 +121,7 @@ MODES: dict[str, Mode] = {
     "paper": Mode(
         "Fletcher and Islam's algorithm as printed (NOT private)",
         False,
-        "NOT differentially private, for any β. The noise of each choice is scaled by the noisy number of records; a "
+        "NOT differentially private, for any β. The noise of each choice is scaled by the noisy number of rows; a "
         "small group that noise makes look large loses far more than it was charged for, without any limit. "
         "Our audits found an ε of at least 0.12 to 1.09, by the number of classes, where 0.1 was claimed. "
         "It is here to be compared with. Do not publish what it makes.",

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 COUNT = "count the classes"
 RECOUNT = "count the classes again"
-SIZE = "count the records"
+SIZE = "count the rows"
 CHOOSE = "choose the attribute"
 
 GROWTH = 1.6

@@ -52,7 +52,7 @@ def accuracy_curve(
     from sklearn.tree import DecisionTreeClassifier
 
     if table.n_records < 2 * folds:
-        raise ParameterError("There are too few records to hold some out.", remedy="Use a larger public table.")
+        raise ParameterError("There are too few rows to hold some out.", remedy="Use a larger public table.")
     say = progress or no_progress
     curves = []
     for place, mode in enumerate(modes):

@@ -156,7 +156,7 @@ def spread(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) ->
 
 def record_risk(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margin of the highest risk: all records of a group have one."""
-    yield Margin("risk of a record", "", limits.risk_max, risk_of_nodes(tree), False)
+    yield Margin("risk of a row", "", limits.risk_max, risk_of_nodes(tree), False)
 
 
 def average_risk(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
@@ -169,8 +169,8 @@ def k_map(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> 
     :class:`ParameterError` where people were not counted: sums of weights say nothing about the rarest of them."""
     if tree.people is not None and not tree.counted:
         raise ParameterError(
-            "k-map counts people, and nothing known of the population says how many have the values of a record.",
-            remedy="Use a table of the population with all quasi-identifiers, or limit the risk of a record.",
+            "k-map counts people, and nothing known of the population says how many have the values of a row.",
+            remedy="Use a table of the population with all quasi-identifiers, or limit the risk of a row.",
         )
     yield Margin("k-map", "", limits.k_map, people_of_nodes(tree), True)
 

@@ -30,8 +30,8 @@ def grow_mondrian(encoded: EncodedTable, k: int, method: str = "median-mondrian"
         raise ParameterError(f"k must be at least 1, not {k}.", value=k, remedy="Ten is a common choice.")
     if encoded.n_records < k:
         raise GuaranteeError(
-            f"The table has {encoded.n_records:,} records, fewer than k = {k:,}: no group can have {k:,}.",
-            remedy="Choose a smaller k or bring more records.",
+            f"The table has {encoded.n_records:,} rows, fewer than k = {k:,}: no group can have {k:,}.",
+            remedy="Choose a smaller k or bring more rows.",
         )
     criterion = MONDRIAN[method]
     if criterion is None:

@@ -102,7 +102,7 @@ def group(tree: Tree, risk: NodeRisk, encoded: EncodedTable, grouping: str, limi
 GROUPING_WORDS: dict[str, tuple[str, str]] = {
     "least": (
         ": as many groups as k allows",
-        "A split stays when both of its sides have k records and keep every limit below; no pruning keeps more.",
+        "A split stays when both of its sides have k rows and keep every limit below; no pruning keeps more.",
     ),
     "error-risk": (
         " (Yang et al. 2019)",
@@ -121,12 +121,12 @@ GROUPING_WORDS: dict[str, tuple[str, str]] = {
     ),
     "infogain-mondrian": (
         ", for comparison",
-        "The best split for the classes with k records on both sides, until there is none. Columns that say little of "
+        "The best split for the classes with k rows on both sides, until there is none. Columns that say little of "
         "the class keep hardly any detail (LeFevre et al. 2008).",
     ),
     "regression-mondrian": (
         ", for comparison",
-        "The best split for the numbers with k records on both sides, until there is none. Values within a group come "
+        "The best split for the numbers with k rows on both sides, until there is none. Values within a group come "
         "close to each other, which is what a limit on spread forbids (LeFevre et al. 2008).",
     ),
 }

@@ -42,7 +42,7 @@ def note_of_bins(name: str, distinct: int, codes: int) -> str:
     """Return the note that so many different values share fewer codes."""
     return (
         f"{name!r} has {distinct:,} different values; splits see them as {codes:,} classes of "
-        "neighbours with about equally many records. The released intervals are still exact."
+        "neighbours with about equally many rows. The released intervals are still exact."
     )
 
 

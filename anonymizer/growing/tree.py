@@ -86,8 +86,8 @@ class Tree:
 
     @property
     def unit(self) -> str:
-        """What k counts: "record" where every record is a person, else "person"."""
-        return "record" if self.persons.n is self.n else "person"
+        """What k counts: "row" where every row is a person, else "person"."""
+        return "row" if self.persons.n is self.n else "person"
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:

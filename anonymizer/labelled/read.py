@@ -147,7 +147,7 @@ def _read(
         stop(rows, len(names))
         for label in names:
             raw[label].add(part.pop(label), about.readstat_variable_types[label] == "string")
-        progress(0.8 * rows / max(rows, about.number_rows or 0, 1), f"Reading {rows:,} records")
+        progress(0.8 * rows / max(rows, about.number_rows or 0, 1), f"Reading {rows:,} rows")
     if not rows or not names:
         raise ReadError(f"{name} has no rows.", remedy="Use a table with at least one row.")
     columns: list[LabelledColumn] = []

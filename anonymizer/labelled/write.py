@@ -155,7 +155,7 @@ def planned_table(
         plans.append(plan)
     texts = [plan.values for plan in plans if isinstance(plan.values, pd.Categorical) and not plan.variable.levels]
     if format == "xpt" and len(texts) == len(plans) and all(text.codes[-1] < 0 for text in texts):
-        raise _refusal(format, "no last record without any value: it would be read as the end")
+        raise _refusal(format, "no last row without any value: it would be read as the end")
     return plans
 
 

@@ -96,7 +96,7 @@ def tradeoff_sentence(outcomes: Sequence[Outcome], measure: str) -> str:
     """Return which settings are best at the smallest k, as the title of the figure; or why none is."""
     if not ranks(outcomes, measure):
         r2 = explained(outcomes, measure)
-        return f"No ranking: even the original records explain next to nothing here (R² {r2:.3f}, below {LEAST_R2:g})"
+        return f"No ranking: even the original rows explain next to nothing here (R² {r2:.3f}, below {LEAST_R2:g})"
     k = min(outcome.k for outcome in generalized(outcomes))
     compared = [outcome for outcome in generalized(outcomes) if outcome.k == k]
     best = min(compared, key=lambda outcome: -BETTER[measure] * outcome.mean(measure))
@@ -118,7 +118,7 @@ def title_of(grouping: str, generalizer: str, made: str = "") -> str:
     those that ran in its place."""
     name, _, weight = grouping.partition(":")
     if name == ORIGINAL:
-        return "Original records"
+        return "Original rows"
     ran = " and ".join(in_text(name_of("generalizer", one)) for one in made.split(", ")) if made else ""
     return method_text(name, generalizer, float(weight) if weight else None) + (f" (made as {ran})" if ran else "")
 
@@ -169,7 +169,7 @@ def tradeoff_figure(outcomes: Sequence[Outcome], measure: str) -> Any:
         if outcome.grouping == ORIGINAL and math.isfinite(outcome.mean(measure)):
             figure.add_hline(
                 y=outcome.mean(measure), line_dash="dot", line_color="#8f9b93",
-                annotation_text=f"original records: {number_text(outcome.mean(measure))}",
+                annotation_text=f"original rows: {number_text(outcome.mean(measure))}",
                 annotation_position="bottom right",
             )  # fmt: skip
     figure.update_xaxes(

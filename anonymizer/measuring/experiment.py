@@ -69,7 +69,7 @@ def evaluate(
         for place, setting in enumerate(settings):
             if progress is not None:
                 share = (number * len(settings) + place) / (len(pairs) * len(settings))
-                what = "the original records" if place == 0 else f"{setting[0]}, {setting[1]}, k = {setting[2]}"
+                what = "the original rows" if place == 0 else f"{setting[0]}, {setting[1]}, k = {setting[2]}"
                 progress(share, f"Fold {number + 1} of {len(pairs)}: {what}")
             try:
                 of_fold.append(fold.measure(*setting))
@@ -118,13 +118,13 @@ def check_settings(
         check_choices(generalizer, settings.writing, settings.numbers)
     if not 2 <= folds <= n or (run is not None and not 1 <= run <= folds):
         raise ParameterError(
-            f"{n:,} records cannot be evaluated in {folds} folds{'' if run is None else f', of which {run} are run'}.",
+            f"{n:,} rows cannot be evaluated in {folds} folds{'' if run is None else f', of which {run} are run'}.",
             remedy="Use 2 to 10 folds.",
         )
     most = n - -(-n // folds)
     if not ks or not all(1 <= k <= most for k in ks):
         raise ParameterError(
-            f"Every k must be from 1 to the {most:,} training records of a fold.", remedy="Choose a smaller k."
+            f"Every k must be from 1 to the {most:,} training rows of a fold.", remedy="Choose a smaller k."
         )
 
 

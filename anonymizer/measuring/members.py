@@ -75,7 +75,7 @@ def hold_out(flow: "Flow", seed: int) -> tuple[NDArray[np.int64], NDArray[np.int
     rng = np.random.default_rng(seed)
     outside = rng.permutation(persons)[: int(len(persons) * HELD_OUT)]
     if not len(outside):
-        raise ParameterError("There are too few records to hold some out.", remedy="Use a larger table.")
+        raise ParameterError("There are too few rows to hold some out.", remedy="Use a larger table.")
     is_out = np.isin(owner, outside)
     return np.flatnonzero(~is_out), np.flatnonzero(is_out)
 

@@ -141,7 +141,7 @@ def verify_folder(
         unjudged = unjudged or (f"{name}: {piece.unjudged}" if piece.unjudged else "")
     comparison = None
     if before is not None or checked is not None:
-        reason = f"cells of {', '.join(sorted(wrong))} do not contain their record's value" if wrong else ""
+        reason = f"cells of {', '.join(sorted(wrong))} do not contain their row's value" if wrong else ""
         comparison = Consistency(not wrong, None, None, None, None, None, None, mismatch=reason, reason=reason)
     frame, counts = rows.table()
     return verify(

@@ -245,7 +245,7 @@ class Remarks:
             nonlocal blocks
             blocks += 1
             if size:
-                show(min(0.8, blocks * BLOCK / size), "Reading records")
+                show(min(0.8, blocks * BLOCK / size), "Reading rows")
 
         columns = code_columns(table, table.names, self.options, show, stopped, self.look)
         if header is not None and options.header:

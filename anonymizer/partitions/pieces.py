@@ -125,7 +125,7 @@ class PartitionedTable:
                 rows += batch.num_rows
                 yield batch.select(labels).rename_columns(list(names))
             if rows != piece.rows:
-                raise pa.ArrowInvalid("The number of records is another.")
+                raise pa.ArrowInvalid("The number of rows is another.")
 
 
 def open_table(

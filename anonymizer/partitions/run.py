@@ -204,7 +204,7 @@ def write_release(
     progress(1.0, "Done")
     notes = coded.encoded.notes + tuple(problem.text for problem in table.left_out)
     if coded.n_records > SAMPLE:
-        notes += (f"The gate looked at {SAMPLE:,} of the {coded.n_records:,} records, evenly spread.",)
+        notes += (f"The gate looked at {SAMPLE:,} of the {coded.n_records:,} rows, evenly spread.",)
     return FilesResult(
         schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
         place, digest, "" if verification.passed else override.strip(), made=made,

@@ -91,7 +91,7 @@ def population_uniques(sizes: Histogram, population: int) -> PopulationUniques:
     """
     population = max(population, sizes.n)
     if not sizes.classes(1) or population == sizes.n:
-        whole = "the sample is the population" if population == sizes.n else "no record of the sample is alone"
+        whole = "the sample is the population" if population == sizes.n else "no row of the sample is alone"
         exact = Estimate("none", float(sizes.classes(1)), whole)
         return PopulationUniques(population, exact, (exact,))
     first, second, third = (model(sizes, population) for model in MODELS.values())
@@ -129,7 +129,7 @@ def pitman(sizes: Histogram, population: int) -> Estimate:
     from scipy.special import gammaln
 
     if sizes.u == sizes.n:
-        return Estimate("Pitman", None, "all records are alone, so that the likelihood has no maximum")
+        return Estimate("Pitman", None, "all rows are alone, so that the likelihood has no maximum")
     places = [(0.0, theta_of(sizes, 0.0))]
     slopes = np.array([slope(sizes, alpha) for alpha in ALPHAS])
     for low, high in zip(np.flatnonzero(slopes[:-1] > 0), np.flatnonzero(slopes[:-1] > 0) + 1, strict=True):
@@ -192,7 +192,7 @@ def slide_negative_binomial(sizes: Histogram, population: int) -> Estimate:
     name, share = "Slide negative binomial", sizes.n / population
     first, second = sizes.classes(1), sizes.classes(2)
     if not second:
-        return Estimate(name, None, "no two records are alike without others")
+        return Estimate(name, None, "no two rows are alike without others")
     classes = shlosser(sizes, share)
 
     def equations(point: NDArray[np.float64]) -> list[float]:

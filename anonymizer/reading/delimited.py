@@ -214,7 +214,7 @@ def read_columns(
             raise fault from error
         if "straddl" not in str(error) or text.size > 1 << 30:
             raise ReadError(
-                "The file cannot be split into records.", remedy="Check its delimiter and its quotes."
+                "The file cannot be split into rows.", remedy="Check its delimiter and its quotes."
             ) from error
         names, chunks = _parse(text, delimiter, header, len(first), text.size + 1, progress)
     columns = []
@@ -225,7 +225,7 @@ def read_columns(
         raise ReadError(
             "The file has column names but no rows." if header else "The file has no rows.",
             remedy="Use a table with at least one row"
-            + (", or say that the first line is a record too." if header else "."),
+            + (", or say that the first line is a row too." if header else "."),
         )
     problems: list[Problem] = []
     if header:
@@ -299,7 +299,7 @@ def _parse(
                     chunks[position].append(encoded)
             done += batch.nbytes
             if progress is not None:
-                progress(min(0.9, done / max(1, text.size)), "Reading records")
+                progress(min(0.9, done / max(1, text.size)), "Reading rows")
     return names, chunks
 
 
@@ -330,7 +330,7 @@ def first_record(text: Text, delimiter: str) -> list[str]:
                 return record
     except csv.Error as error:
         raise ReadError(
-            "The first record of the file cannot be read: it is very long or its quotes are not closed.",
+            "The first row of the file cannot be read: it is very long or its quotes are not closed.",
             row=0,
             remedy="Check the file's first line.",
         ) from error
@@ -349,7 +349,7 @@ def _refuse_open_quote(text: Text, delimiter: str) -> None:
     except csv.Error as error:
         if "end of data" in str(error) or "limit" in str(error):
             raise ReadError(
-                f"A quote that opens in the record of line {line:,} or soon after it is never closed.",
+                f"A quote that opens in the row of line {line:,} or soon after it is never closed.",
                 row=line - 1,
                 remedy='Close it, or write a quote inside a quoted field twice ("").',
             ) from error
@@ -370,7 +370,7 @@ def _find_ragged(text: Text, delimiter: str, width: int) -> ReadError | None:
             return None
     if first is None:
         return None
-    others = f" ({wrong - 1:,} more records like it)" if wrong > 1 else ""
+    others = f" ({wrong - 1:,} more rows like it)" if wrong > 1 else ""
     return ReadError(
         f"Line {first[0]:,} has {first[1]:,} fields where {width:,} were expected{others}.",
         row=first[0] - 1,

@@ -77,7 +77,7 @@ class ColumnFacts:
             "Kind": self.kind.value,
             "Missing": self.missing,
             "Different values": self.distinct,
-            "Unique records": self.unique,
+            "Unique rows": self.unique,
             "Range or most frequent": self.summary,
             "Looks like": self.pattern,
         }

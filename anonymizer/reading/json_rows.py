@@ -77,7 +77,7 @@ def _records(text: str, name: str) -> Iterator[dict[str, Any]]:
     if text.lstrip()[:1] == "[":
         records = _parse(text, name)
         for place, record in enumerate(records if isinstance(records, list) else [records]):
-            yield _object(record, f"Record {place + 1:,}", place, name)
+            yield _object(record, f"Row {place + 1:,}", place, name)
         return
     for line, part in enumerate(text.splitlines()):
         if part.strip():
@@ -98,7 +98,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         key = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise ReadError(f"A record has {key!r} twice.", column=key, remedy="Write each name once in a record.")
+        raise ReadError(f"A row has {key!r} twice.", column=key, remedy="Write each name once in a row.")
     return record
 
 

@@ -159,7 +159,7 @@ def header_problems(names: list[str], columns: Sequence[TextColumn]) -> list[Pro
     years = sum(bool(re.match(r"^(19|20)[0-9]{2}$", name.strip())) for name in names)
     if numbers - years <= 0 and own * 2 <= len(heads):
         return []
-    text = "The first line looks like a record, not like column names."
+    text = "The first line looks like a row, not like column names."
     return [Problem("warning", text, remedy="Say that the file has no header if that is so.")]
 
 
@@ -296,7 +296,7 @@ def infinity_problems(name: str, values: NDArray[Any]) -> list[Problem]:
     rows = np.flatnonzero(np.isinf(values))
     if not len(rows):
         return []
-    text = f"Column {name!r} holds {len(rows):,} infinite or too large numbers, the first in record {rows[0] + 1:,}."
+    text = f"Column {name!r} holds {len(rows):,} infinite or too large numbers, the first in row {rows[0] + 1:,}."
     remedy = "List their text as a missing mark, or correct them; an infinite number cannot be generalized."
     return [Problem("warning", text, name, int(rows[0]), remedy)]
 
@@ -323,7 +323,7 @@ def _text_problems(name: str, column: TextColumn, present: pa.Array, absent: NDA
     for position in np.flatnonzero(~absent)[~like]:
         others.setdefault(column.texts[int(position)].as_py(), column.first_row(int(position)))
     rows = sorted((row, text) for text, row in list(others.items())[:5])
-    sample = ", ".join(f"{_short(text)} (record {row + 1:,})" for row, text in rows)
+    sample = ", ".join(f"{_short(text)} (row {row + 1:,})" for row, text in rows)
     more = f" and {len(others) - 5:,} more" if len(others) > 5 else ""
     text = f"Column {name!r} is {share(part)} {what}, but also holds text: {sample}{more}. It stays text."
     remedy = "Correct these values, or list them as missing marks."

@@ -353,7 +353,7 @@ def _role(fact: ColumnFacts, kind: Kind, meanings: Sequence[Meaning], values: "p
     if not fact.present:
         return Role.INSENSITIVE, "It has no value at all."
     if fact.distinct == 1 and not fact.missing and fact.records > 1:
-        return Role.INSENSITIVE, "The same value in every record tells nobody apart."
+        return Role.INSENSITIVE, "The same value in every row tells nobody apart."
     identifying = _identifying(fact, meanings, values)
     if identifying:
         return Role.IDENTIFYING, identifying
@@ -369,7 +369,7 @@ def _role(fact: ColumnFacts, kind: Kind, meanings: Sequence[Meaning], values: "p
         who = "others can see them" if meaning.what == "bodily features" else "others may know it"
         return Role.QUASI_IDENTIFYING, f"Speaks of {meaning.what}: {who}."
     if kind is Kind.DATE or fact.pattern == "mostly dates":
-        return Role.QUASI_IDENTIFYING, "Who knows a date of a person can find the record."
+        return Role.QUASI_IDENTIFYING, "Who knows a date of a person can find the row."
     if fact.distinct <= FEW:
         return Role.QUASI_IDENTIFYING, f"{fact.distinct:,} values, as of a trait that others may know."
     return Role.QUASI_IDENTIFYING, f"Nothing shows that its {fact.distinct:,} values are harmless."
@@ -399,7 +399,7 @@ def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Ser
         if many or (named and fact.distinct > FEW / 2 and fact.kind is Kind.CATEGORICAL):
             return f"Speaks of {meaning.what}, with {fact.distinct:,} different values."
     share = fact.distinct_share
-    unique = "Every record has a value of its own" if share == 1 else f"{share:.0%} of its values are different"
+    unique = "Every row has a value of its own" if share == 1 else f"{share:.0%} of its values are different"
     of_persons = speaks_of_persons(fact.name) and numbers_rows(fact.name) and not words & CODE_WORDS - ID_WORDS
     if (of_persons or (words & ID_WORDS and share > 0.2)) and fact.distinct > 10:
         return f"Its name says that it numbers people: {fact.distinct:,} values."
@@ -408,7 +408,7 @@ def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Ser
     if fact.present >= 10 and share == 1 and fact.kind is Kind.NUMERIC and values.dtype.kind in "iu":
         span = int(values.max()) - int(values.min())
         if span == fact.present - 1 and fact.missing == 0 and not meanings:
-            return "It numbers the records one by one."
+            return "It numbers the rows one by one."
         if fact.present >= 100 and not meanings:
             return f"{unique}, so it is as good as a name."
     if fact.kind is not Kind.CATEGORICAL or fact.present < 20 or fact.pattern.startswith("mostly"):

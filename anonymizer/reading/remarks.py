@@ -41,7 +41,7 @@ def table_remarks(frame: pd.DataFrame) -> list[Problem]:
 
 def constant_problem(name: str) -> list[Problem]:
     """Return the problem of a column with one value in all records."""
-    text = f"Column {name!r} has the same value in every record."
+    text = f"Column {name!r} has the same value in every row."
     return [Problem("info", text, name, remedy="It tells nobody apart; it may as well be left out.")]
 
 
@@ -53,7 +53,7 @@ def marks_problem(name: str, values: "pd.Series[Any]", records_of: NDArray[np.in
     marks = far_values(values.to_numpy(), records_of)
     if not marks:
         return []
-    values_text = " and ".join(f"{_text(mark)} ({count:,} records)" for mark, count in marks)
+    values_text = " and ".join(f"{_text(mark)} ({count:,} rows)" for mark, count in marks)
     verb = "is" if len(marks) == 1 else "are"
     text = f"Column {name!r}: {values_text} {verb} far from all other values, or a usual mark. Does it mean missing?"
     remedy = "If so, list it among the texts that mean missing, or correct it in the file; else it stays a value."

@@ -206,7 +206,7 @@ def check_choices(method: str, writing: str, numbers: str) -> None:
             )
     if method == "tiered" and (writing == "weighted" or numbers not in INTERVALS):
         raise ParameterError(
-            f"{method!r} shares records between boxes, so counts, means and medians of a box would count people twice.",
+            f"{method!r} shares rows between boxes, so counts, means and medians of a box would count people twice.",
             remedy="Write sets and ranges, or choose uniform, refine or tiered-strict.",
         )
 
@@ -265,7 +265,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "Every person matches at least k released rows, and every row at least k people. That holds when all rows are "
         "assigned at once, too: global (1,k)- and (k,k)-anonymity.",
         "It is not k-anonymous: rows can be alone with their cells. The chance that a link is right is not bounded by "
-        "1/k and can come close to 1. Somebody who knows the method can find the shared records. Boxes are finer than "
+        "1/k and can come close to 1. Somebody who knows the method can find the shared rows. Boxes are finer than "
         "the groups, so more of them hold a single sensitive value.",
     ),
     "tiered-strict": Guarantee(
@@ -296,7 +296,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "groups again.",
     ),
     "polish": Guarantee(
-        name_of("generalizer", "polish") + ": packed, then improved record by record",
+        name_of("generalizer", "polish") + ": packed, then improved row by row",
         True,
         "Packed groups, among which rows move and change places as long as that makes boxes tighter. Every row still "
         f"looks like at least k − 1 others, and limits on sensitive values hold in every group.{OF_NUMBERS} It takes "

@@ -103,7 +103,7 @@ def tiered(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
 
     if groups.limits is not None and groups.limits.share_max is not None:
         raise ParameterError(
-            "Tiered boxes share records, so they keep no limit on the share of one person.",
+            "Tiered boxes share rows, so they keep no limit on the share of one person.",
             value=groups.limits.share_max,
             remedy="Leave the limit out, or choose pack, refine or tiered-strict.",
         )

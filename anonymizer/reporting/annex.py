@@ -122,10 +122,10 @@ def _data(findings: Findings, internal: bool) -> Section:
     rows += [
         ("Commitment to the original (HMAC-SHA256)", run.input_commitment or "none: it came from no file"),
         *([("Key of the commitment: keep it here", run.input_key or "none")] if internal else []),
-        ("Records before", Figure("records.before", _count(findings.rows_before))),
-        ("Records released", Figure("records.after", _count(findings.rows_after))),
+        ("Rows before", Figure("records.before", _count(findings.rows_before))),
+        ("Rows released", Figure("records.after", _count(findings.rows_after))),
         (
-            "Records suppressed",
+            "Rows suppressed",
             Figure("records.suppressed", _count(findings.suppressed)),
         ),
         *((f"SHA-256 of the release as {format}", value) for format, value in run.output.items()),
@@ -168,11 +168,11 @@ def _reason(column: Column, reason: str) -> str:
 
 def _groups(after: LinkageRisk, unit: str) -> Section:
     rows = (
-        ("Groups of look-alike records", Figure("groups", _count(after.groups))),
+        ("Groups of look-alike rows", Figure("groups", _count(after.groups))),
         (f"Smallest group, {unit}", Figure("group.smallest", _count(after.smallest))),
         (f"Mean group, {unit}", Figure("group.mean", f"{after.mean:.2f}")),
         (f"Largest group, {unit}", Figure("group.largest", _count(int(after.sizes.max())))),
-        ("Half of the records are in groups of at least", Figure("group.median", _count(_median_group(after)))),
+        ("Half of the rows are in groups of at least", Figure("group.median", _count(_median_group(after)))),
     )
     return Section("Groups", (Table(("", ""), rows),))
 
@@ -197,7 +197,7 @@ def _risks(report: Report) -> Section:
     ]
     rows.append(
         (
-            "Records that are unique",
+            "Rows that are unique",
             *(Figure(f"unique.{when}", _count(r.unique)) for when, r in _moments(before, after)),
         )
     )
@@ -214,7 +214,7 @@ def _risks(report: Report) -> Section:
         (
             "For attackers who know every quasi-identifying column of a person.",
             Table(("", "Before", "After"), tuple(rows)),
-            "Thresholds that others use, and the share of records whose own risk is above each:",
+            "Thresholds that others use, and the share of rows whose own risk is above each:",
             Table(("Threshold", "Above it before", "Above it after", "This release", "Source"), tuple(policies)),
         ),
     )
@@ -226,10 +226,10 @@ def _moments(before: LinkageRisk, after: LinkageRisk) -> tuple[tuple[str, Linkag
 
 def _isolation(isolation: Isolation) -> Section:
     rows = (
-        ("Records that are singled out so", Figure("isolation.records", share(isolation.records.share))),
-        ("Groups with such a record", Figure("isolation.groups", share(isolation.groups.share))),
-        ("Ends of intervals that one record holds", Figure("isolation.ends", share(isolation.ends.share))),
-        ("Levels of sets that one record holds", Figure("isolation.levels", share(isolation.levels.share))),
+        ("Rows that are singled out so", Figure("isolation.records", share(isolation.records.share))),
+        ("Groups with such a row", Figure("isolation.groups", share(isolation.groups.share))),
+        ("Ends of intervals that one row holds", Figure("isolation.ends", share(isolation.ends.share))),
+        ("Levels of sets that one row holds", Figure("isolation.levels", share(isolation.levels.share))),
     )
     columns = tuple(
         (name, Figure(f"isolation.column.{name}", share(rate.share))) for name, rate in isolation.by_column.items()
@@ -240,7 +240,7 @@ def _isolation(isolation: Isolation) -> Section:
             isolation.sentence,
             "Counted exactly, from the original and the release side by side.",
             Table(("", ""), rows),
-            Table(("Column", "Records that it singles out"), columns),
+            Table(("Column", "Rows that it singles out"), columns),
         ),
     )
 
@@ -339,7 +339,7 @@ def _riskiest(riskiest: Riskiest | None) -> list[Section]:
     parts = ", ".join(f"{name} {share:.1%}" for name, share in riskiest.contribution)
     return [
         Section(
-            "The riskiest records (not for the recipient)",
+            "The riskiest rows (not for the recipient)",
             (
                 f"Of the original as it stands, by what is known of the population: {riskiest.source}.",
                 "Whom the fewest columns single out; the score adds up such sets of columns, small ones counting more:",

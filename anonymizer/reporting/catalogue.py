@@ -65,7 +65,7 @@ class Entry:
     @property
     def title(self) -> str:
         """What the table is called: by its shape, as its own name may say whose people it holds."""
-        return f"Anonymized table of {plural(self.release.n_records, 'record')}"
+        return f"Anonymized table of {plural(self.release.n_records, 'row')}"
 
     @property
     def about(self) -> str:

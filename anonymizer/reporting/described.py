@@ -122,7 +122,7 @@ class Described:
         if self.failed:
             return f"This release fails required checks: {', '.join(self.failed)}."
         counted = verification.get("k persons") is not None
-        others = ("k persons", "containment", "records left out")
+        others = ("k persons", "containment", "rows left out")
         checks = [check for check in verification.checks if check.name not in others]
         if counted or self.persons is not None:
             enough = None if self.persons is None else self.persons >= verification.k

@@ -111,9 +111,9 @@ class Findings:
     def suppression_text(self) -> str:
         """Whether records were left out, why, and where they count, in words."""
         if not self.suppressed:
-            return "Records are never dropped to reach a promise."
+            return "Rows are never dropped to reach a promise."
         return (
-            f"{share(self.suppressed / self.rows_before)} of the records were left out, because the boxes of the "
+            f"{share(self.suppressed / self.rows_before)} of the rows were left out, because the boxes of the "
             "others would be wider with them; within a group only quasi-identifying values decided who. They are in no "
             "row, so nothing is missing or withheld of them. What was lost counts them as lost whole; attacks are "
             "judged over the people who are there, and the method was not run again."

@@ -22,7 +22,7 @@ def losses(findings: Findings, internal: bool = True) -> Section:
     rows: list[tuple[str | Figure, ...]] = [
         (name_of("measure", "gcp"), Figure("gcp.before", "0"), Figure("gcp.after", share(utility.gcp))),
         (
-            f"{name_of('measure', 'discernibility')}, squared records",
+            f"{name_of('measure', 'discernibility')}, squared rows",
             Figure("discernibility.before", f"{findings.discernibility_before:,}"),
             Figure("discernibility.after", f"{utility.discernibility:,}"),
         ),

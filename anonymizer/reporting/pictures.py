@@ -58,7 +58,7 @@ def tree_picture(flow: "Flow") -> list[Picture]:
         max_nodes=MOST_NODES, k=pruning.k,
     )  # fmt: skip
     groups, smallest = len(cut), int(pruning.tree.n[cut].min())
-    text = f"The pruned tree, its upper levels: {groups:,} groups in all, the smallest of {smallest:,} records."
+    text = f"The pruned tree, its upper levels: {groups:,} groups in all, the smallest of {smallest:,} rows."
     try:
         return [Picture(svg(source), text)]
     except DrawError:

@@ -49,14 +49,12 @@ def require_possible(encoded: EncodedTable, method: str) -> None:
     :data:`anonymizer.releasing.generalize.LEAVES_OUT`, and where records are not persons."""
     if method not in LEAVES_OUT:
         raise ParameterError(
-            f"{name_of('generalizer', method)} leaves no record out.",
+            f"{name_of('generalizer', method)} leaves no row out.",
             value=method,
             remedy=f"Choose one of: {', '.join(LEAVES_OUT)}; or a suppression of 0.",
         )
     if encoded.person is not None:
-        raise ParameterError(
-            "Records are only left out where every record is a person.", remedy="Choose a suppression of 0."
-        )
+        raise ParameterError("Rows are only left out where every row is a person.", remedy="Choose a suppression of 0.")
 
 
 def staying_rows(
@@ -95,7 +93,7 @@ def staying_rows(
     stays = best = np.ones(n, np.bool_)
     price, least, step, failures = weight, math.inf, max(1, -(-most // ROUNDS)), 0
     for turn in range(MOST_ROUNDS):
-        progress(min(1.0, (n - int(best.sum())) / max(most, 1)), "Seeing which records to leave out")
+        progress(min(1.0, (n - int(best.sum())) / max(most, 1)), "Seeing which rows to leave out")
         rows = np.flatnonzero(stays)
         of: dict[str, Any] = {"limits": limits, "leaf": leaf, "rng": rng, "memory": memory}
         parts = divide(encoded, pruning, SCORED_BY.get(method, method), k, **of, rows=rows)

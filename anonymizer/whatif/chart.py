@@ -12,7 +12,7 @@ from anonymizer.whatif.frontier import POLICIES, Point, best_points
 
 LOSSES = {
     "gcp": in_text(name_of("measure", "gcp")),
-    "error": "records outside their group's majority (error)",
+    "error": "rows outside their group's majority (error)",
     "unexplained": f"{in_text(name_of('measure', 'unexplained'))} around group means",
 }
 """What can stand across: fields of :class:`anonymizer.whatif.frontier.Point`, in words."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FIGURES = {
     "records": "Records",
     **{name: NAMES["measure"][name] for name in ("groups", "smallest")},
-    "unique_before": "Unique before, share of records",
+    "unique_before": "Unique before, share of rows",
     **{name: NAMES["measure"][name] for name in ("risk", "posterior", "gcp")},
 }
 """What is compared of a release, then and now."""

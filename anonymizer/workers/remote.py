@@ -349,7 +349,7 @@ def release_on(
     progress(1.0, "Done")
     notes = coded.notes + (() if who is None else who.notes) + tuple(problem.text for problem in source.left_out)
     if table.n_records > SAMPLE:
-        notes += (f"The gate looked at {SAMPLE:,} of the {table.n_records:,} records, evenly spread.",)
+        notes += (f"The gate looked at {SAMPLE:,} of the {table.n_records:,} rows, evenly spread.",)
     parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded)}
     return FilesResult(
         schema, s, source, tree, pruning, manifest, verification, gate, release.risk(), release.losses(), worst, notes,

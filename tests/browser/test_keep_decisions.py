@@ -171,7 +171,7 @@ def test_reload__asks_explains_and_gives_all_back(alone: Alone, page: Page, prom
     page.reload()
     assert prompts == ["beforeunload"]
     sentence = page.get_by_text("The page was loaded again, so the table left this server's memory")
-    expect(sentence).to_contain_text("people.csv (300 records × 6 columns) are still in this browser")
+    expect(sentence).to_contain_text("people.csv (300 rows × 6 columns) are still in this browser")
     settle(page)
     step(page, "Data").click()
     settle(page)

@@ -134,7 +134,7 @@ def pick_and_look_into(page: Any) -> None:
     name = group.get_attribute("id")
     label = group.locator("title").text_content()
     group.click()
-    page.get_by_role("heading", name=f"Group {int(name[1:]):,}: {label.partition(' ')[0]} of 2,000 records").wait_for()
+    page.get_by_role("heading", name=f"Group {int(name[1:]):,}: {label.partition(' ')[0]} of 2,000 rows").wait_for()
     page.get_by_role("heading", name="What somebody who knows this learns").wait_for()
     assert page.locator(".stage g.stripe").count() > 20
     assert page.locator(".stage g.picked[id]").get_attribute("id") == name
@@ -294,13 +294,13 @@ def pick_in_the_tree(page: Any) -> None:
     group = page.locator(f".stage #n{band.get_attribute('id')[1:]}")
     node = int(group.get_attribute("id")[1:])
     label = group.locator("title").first.text_content()
-    records = re.search(r"; ([\d,]+) records?", label)[1]
+    records = re.search(r"; ([\d,]+) rows?", label)[1]
     group.click()
-    page.get_by_role("heading", name=f"Group {node:,}: {records} of 2,000 records").wait_for()
+    page.get_by_role("heading", name=f"Group {node:,}: {records} of 2,000 rows").wait_for()
     assert page.locator(".stage g.picked").get_attribute("id") == f"n{node}"
-    page.get_by_text(re.compile(r"Its records are divided into \d+ smaller groups")).wait_for()
+    page.get_by_text(re.compile(r"Its rows are divided into \d+ smaller groups")).wait_for()
     assert page.locator(".stage g.node.on-path").count() >= 2
-    page.get_by_text(re.compile(r"These \d+ records were merged because|were not merged")).wait_for()
+    page.get_by_text(re.compile(r"These \d+ rows were merged because|were not merged")).wait_for()
     page.locator(".stage").press("ArrowUp")
     cursor = page.locator(".stage g.cursor").get_attribute("id")
     assert cursor != f"n{node}"

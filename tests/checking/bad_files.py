@@ -391,7 +391,7 @@ ALONE: dict[str, tuple[Change, str]] = {
 BESIDE: dict[str, tuple[Change, str]] = {
     "a level that nobody has": (cell("job", "baker+cook", slice(0, 12)), "nowhere in the original"),
     "a level that looks like one": (cell("job", "clerk+соok", slice(0, 12)), "nowhere in the original"),
-    "counts beyond the original": (cell("ward", "missing:6"), "more records than the original has"),
+    "counts beyond the original": (cell("ward", "missing:6"), "more rows than the original has"),
     "one row too many": (frame(lambda table: pd.concat([table, table.tail(1)])), SIZE),
     "a group too few": (frame(lambda table: table.drop(index=range(6))), SIZE),
     "a group twice": (frame(lambda table: pd.concat([table, table.tail(6)])), SIZE),

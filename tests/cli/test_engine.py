@@ -86,7 +86,7 @@ def test_a_large_file__is_read_in_pieces_and_it_is_said(
     monkeypatch.setattr(files, "LARGE_TEXT", 1)
     for number, (source, says) in enumerate(
         (
-            (tmp_path / "in.parquet", "600 records: the table is read in pieces (--engine local)"),
+            (tmp_path / "in.parquet", "600 rows: the table is read in pieces (--engine local)"),
             (tmp_path / "in.csv", "0 MiB of text: the table is read in pieces (--engine local)"),
             (tmp_path / "*.csv", "Many files: the table is read in pieces (--engine local)"),
         )
@@ -97,7 +97,7 @@ def test_a_large_file__is_read_in_pieces_and_it_is_said(
     assert parts[1] == parts[2]
     assert run("anonymize", tmp_path / "in.parquet", *roles, "--out", tmp_path / "large.csv") == 0
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "--engine" in line]
-    assert line.startswith("600 records: the table is read as one, in memory (--engine memory). In pieces")
+    assert line.startswith("600 rows: the table is read as one, in memory (--engine memory). In pieces")
     monkeypatch.setattr(files, "LARGE", 601)
     assert run("anonymize", tmp_path / "in.parquet", *roles, "--out", tmp_path / "one.csv") == 0
     assert "--engine" not in capsys.readouterr().err

@@ -72,7 +72,7 @@ def test_anonymize__the_table_says_what_the_report_says(capsys: Capture) -> None
     before, after = report["linking_risk"]["before"], report["linking_risk"]["after"]
     assert lines["records"] == [str(before["records"]), str(after["records"])]
     assert lines["groups"] == [str(before["groups"]), str(after["groups"])]
-    assert lines["unique records"] == [str(before["unique_records"]), str(after["unique_records"])]
+    assert lines["unique rows"] == [str(before["unique_records"]), str(after["unique_records"])]
     assert lines["smallest group"] == [str(before["smallest_group"]), str(after["smallest_group"])]
     assert lines["detail lost (GCP)"] == ["0", f"{report['utility']['gcp']:.3f}"]
     assert report["provenance"]["output_sha256"] == {}
@@ -288,7 +288,7 @@ BAD = {
     "two roles": (["anonymize", "people.csv", "--quasi-identifying", "age", "--sensitive", "age"], "two roles"),
     "insensitive target": (["anonymize", "people.csv", *ROLES, "--target", "age"], "not a sensitive column"),
     "k = 0": (["anonymize", "people.csv", *ROLES, "--k", "0"], "k cannot be 0"),
-    "k too large": (["anonymize", "people.csv", *ROLES, "--k", "301"], "300 records, fewer than k = 301"),
+    "k too large": (["anonymize", "people.csv", *ROLES, "--k", "301"], "300 rows, fewer than k = 301"),
     "k in words": (["anonymize", "people.csv", *ROLES, "--k", "ten"], "invalid int value: 'ten'"),
     "t above 1": (["anonymize", "people.csv", *ROLES, "--t", "2"], "from 0 to 1"),
     "an impossible l": (["anonymize", "people.csv", *ROLES, "--l", "40"], "l-diversity of diagnosis is 10"),

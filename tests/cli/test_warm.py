@@ -259,9 +259,9 @@ for make, roles in ((people, schema_of), (visits, visits_schema)):
     for place, (generalizer, more) in enumerate(WAYS.items()):
         for sensitive in (["income", "diagnosis"], ["diagnosis", "income"])[place % 2 :][:1]:
             with tempfile.TemporaryDirectory() as name:
-                records = pa.Table.from_pandas(make(12_000), preserve_index=False)
-                source = write_pieces(Path(name) / "in", records, [4000, 9000])
-                schema = roles(whole_frame(records), quasi_identifying=QUASI, sensitive=sensitive, target=sensitive[0])
+                rows = pa.Table.from_pandas(make(12_000), preserve_index=False)
+                source = write_pieces(Path(name) / "in", rows, [4000, 9000])
+                schema = roles(whole_frame(rows), quasi_identifying=QUASI, sensitive=sensitive, target=sensitive[0])
                 settings = {"generalizer": generalizer, **(more if sensitive[0] == "diagnosis" else {})}
                 how = {"override": "a test", "rows": 5000}
                 anonymize_files(source, schema, Path(name) / "here", **how, **settings)

@@ -289,7 +289,7 @@ def test_rpart__the_text_that_print_gives() -> None:
         (lambda text: text.replace("town=Ulm", "city=Ulm"), "question of node 2 is not understood"),
         (lambda text: text.replace("age", "size"), "'size', which is no quasi-identifying column"),
         (lambda text: text.replace("3) age", "3) ages"), "question of node 1 is not understood"),
-        (lambda text: text.replace(" low (", " middling ("), "'middling', which no record has"),
+        (lambda text: text.replace(" low (", " middling ("), "'middling', which no row has"),
         (lambda text: text.replace("45.5", "4x"), "'4x' is no number"),
         (lambda text: text.replace("*\n", "\n", 1).replace("8 3 high", "eight"), "a line is not understood"),
     ],

@@ -222,7 +222,7 @@ def test_curve_and_figure_of_numbers(number_tree) -> None:
 
 def test_class_figure__title_holds_the_number_and_escapes() -> None:
     figure = class_figure(np.array([1, 3, 0]), ("low", "<b>high</b>$x$", None))
-    assert figure.layout.title.text == "&lt;b&gt;high&lt;/b&gt;&#36;x&#36; makes up 75% of 4 records"
+    assert figure.layout.title.text == "&lt;b&gt;high&lt;/b&gt;&#36;x&#36; makes up 75% of 4 rows"
     assert list(figure.data[0].x) == [0.75, 0.25]
     many = class_figure(np.arange(20, 0, -1), tuple(map(str, range(20))))
     assert list(many.data[0].x)[-1] == pytest.approx(sum(range(1, 9)) / 210)

@@ -68,7 +68,7 @@ def test_dot__folded_counts_are_those_of_the_cut(class_tree, below_cut: bool, de
     for node, text in drawing.items():
         branch = range(node, node + int(tree.size[node]))
         groups = sum(t in branch for t in cut)
-        fold = re.search(r"▸ ([\d,]+) groups? of ([\d,]+) records?", text)
+        fold = re.search(r"▸ ([\d,]+) groups? of ([\d,]+) rows?", text)
         if node in part.folded and groups and node not in cut:
             assert (int(fold[1].replace(",", "")), int(fold[2].replace(",", ""))) == (groups, tree.n[node])
             assert groups == 1 or tree.n[[t for t in cut if t in branch]].sum() == tree.n[node]
@@ -87,7 +87,7 @@ def test_dot__nodes_say_their_numbers(class_tree) -> None:
     for node, text in drawing.items():
         rule, counted, shares, bits, error = text.split("\n")
         assert rule == step_text(tree, encoded.encodings, node, brief=True)
-        assert int(re.search(r"(\d+) records?", counted)[1]) == tree.n[node]
+        assert int(re.search(r"(\d+) rows?", counted)[1]) == tree.n[node]
         assert int(re.search(r"E (\d+)", error)[1]) == tree.n[node] - tree.sums[node].max()
         assert ("⚠" in counted) == (tree.is_leaf[node] and tree.n[node] < 5)
         assert len(shares.split()[0]) == shades.BAR
@@ -139,9 +139,9 @@ def test_dot__a_tree_without_a_target_and_of_one_node() -> None:
     risk = annotate(tree, encoded)
     text = nodes_in(svg(dot(tree, risk, encoded.encodings, encoded.target.labels, k=5)))
     assert list(text) == [0]
-    assert text[0].startswith("all records\n⚠ 3 records, fewer than k = 5")
+    assert text[0].startswith("all rows\n⚠ 3 rows, fewer than k = 5")
     assert len(legend(tree, risk, encoded.target.labels)) == 1
-    assert "all records" in group_table(tree, risk, encoded.encodings, encoded.target.labels, np.array([0])).rule[0]
+    assert "all rows" in group_table(tree, risk, encoded.encodings, encoded.target.labels, np.array([0])).rule[0]
 
 
 def test_dot__wrong_choices_are_named(class_tree) -> None:

@@ -120,9 +120,9 @@ def test_sizes_and_classes__have_their_own_shades() -> None:
 
 
 def test_stripe_text() -> None:
-    assert stripe_text(Stripe(0, 1, 3, 2, 1, 12, 12, "1 in 3 Flu")) == "12 records that look alike: 1 in 3 Flu"
-    assert stripe_text(Stripe(0, 1, 3, 2, 4, 10, 19)) == "4 groups of 10 to 19 records that look alike"
-    assert stripe_text(Stripe(0, 1, 3, 2, 4, 10, 10)) == "4 groups of 10 records that look alike"
+    assert stripe_text(Stripe(0, 1, 3, 2, 1, 12, 12, "1 in 3 Flu")) == "12 rows that look alike: 1 in 3 Flu"
+    assert stripe_text(Stripe(0, 1, 3, 2, 4, 10, 19)) == "4 groups of 10 to 19 rows that look alike"
+    assert stripe_text(Stripe(0, 1, 3, 2, 4, 10, 10)) == "4 groups of 10 rows that look alike"
 
 
 def test_narrowest_ranges__are_those_of_all_windows() -> None:

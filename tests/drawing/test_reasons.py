@@ -23,13 +23,13 @@ def test_explain_leaf__numbers_are_those_of_the_tree(class_tree, criterion: str)
         sentence = explain_leaf(tree, risk, pruning, encoded.encodings, node)
         assert sentence.count(". ") == 0
         assert sentence.endswith(".")
-        assert f" {tree.n[node]:,} record" in sentence
+        assert f" {tree.n[node]:,} row" in sentence
         branch = np.arange(node, node + tree.size[node])
         leaves = branch[tree.is_leaf[branch]]
         if node not in cut and not any(t in cut for t in tree.path(node)):
             inside = np.intersect1d(branch, cut)
             assert f"divided into {len(inside)} groups" in sentence
-            assert f"smallest of {tree.n[inside].min()} record" in sentence
+            assert f"smallest of {tree.n[inside].min()} row" in sentence
             kinds.add("divided")
         elif node in cut and len(leaves) > 1:
             apart = (tree.n[leaves] - tree.sums[leaves].max(axis=1)).sum()
@@ -78,7 +78,7 @@ def test_explain_leaf__holds_at_every_step(class_tree, criterion: str) -> None:
                 assert ("later step" in sentence) == (tree.n[node] < 8)
             else:
                 assert "were merged because" in sentence
-                few = re.search(r"group of (\d+), fewer than k = 8|had (\d+) records?, fewer than k = 8", sentence)
+                few = re.search(r"group of (\d+), fewer than k = 8|had (\d+) rows?, fewer than k = 8", sentence)
                 assert int(few[1] or few[2]) < 8
 
 
@@ -87,17 +87,15 @@ def test_explain_leaf__figure_1(figure1) -> None:
     encodings = case.encoded.encodings
     pruning = prune(case.tree, risk, "error-risk", 3)
     sentence = explain_leaf(case.tree, risk, pruning, encodings, case.ids[6])
-    assert sentence.startswith(
-        "These 5 records were merged because the split on Age ≤ 65 left a group of 2, fewer than k"
-    )
-    assert "0.445 bits for each record of error" in sentence  # printed ω6
-    assert "cost 2 more misclassified records" in sentence  # E6 − EB6
+    assert sentence.startswith("These 5 rows were merged because the split on Age ≤ 65 left a group of 2, fewer than k")
+    assert "0.445 bits for each row of error" in sentence  # printed ω6
+    assert "cost 2 more misclassified rows" in sentence  # E6 − EB6
     assert f"{4.322 - 3.432:.2f} bits harder" in sentence  # printed R6, RB6
     least = explain_leaf(case.tree, risk, prune(case.tree, risk, "least", 3), encodings, case.ids[6])
     assert "ω" not in least
     assert "error-risk" not in least
     untouched = explain_leaf(case.tree, risk, pruning, encodings, case.ids[7])
-    assert untouched == "These 4 records were not merged: they are a leaf of the grown tree, and at least k = 3."
+    assert untouched == "These 4 rows were not merged: they are a leaf of the grown tree, and at least k = 3."
 
 
 def test_explain_leaf__numbers_alone_have_no_classes_and_other_limits_are_named(figure1) -> None:

@@ -42,7 +42,7 @@ def test_regions__are_those_of_each_node(class_tree) -> None:
 
 def satisfies(part: str, frame: pd.DataFrame) -> np.ndarray:
     """Which rows satisfy one condition in words."""
-    if part == "all records":
+    if part == "all rows":
         return np.ones(len(frame), dtype=bool)
     name = next(name for name in frame if name in part)
     values = frame[name]

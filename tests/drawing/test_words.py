@@ -25,7 +25,7 @@ def test_figures_text__explains_every_figure_on_a_node(class_tree, number_tree) 
         symbols = set(re.findall(r"Δ|\b(?:E|p|SSE|BIG|ICR|TIDI)\b(?= [=\d.]| -)", text))
         assert symbols >= {"BIG", "ICR", "TIDI"}
         assert all(re.search(rf"(?<!\w){symbol}(?!\w)", explained) for symbol in symbols), (symbols, explained)
-        assert ("E" in symbols) == ("E records" in explained)
+        assert ("E" in symbols) == ("E rows" in explained)
         assert ("Δ" in symbols) == ("Δ" in explained)
 
 

@@ -38,7 +38,7 @@ def test_domains__round_trip_through_json() -> None:
 @pytest.mark.parametrize("value", ["w", None])
 def test_domains__a_value_outside_is_refused_with_its_place(value: str | None) -> None:
     table = pd.DataFrame({"a": ["x", "y", value], "t": ["u", "v", "v"]})
-    with pytest.raises(SchemaError, match="record 3") as caught:
+    with pytest.raises(SchemaError, match="row 3") as caught:
         code(table, domains_of(table, "t", {"a": ["x", "y"]}))
     assert (caught.value.column, caught.value.row) == ("a", 2)
 

@@ -19,7 +19,7 @@ def test_rules_text__states_the_guarantee_beside_a_warning_about_domains() -> No
     forest = grow_forest(code(table, domains_of(table, "class")), 1.0)
     text = rules_text(forest, rules_of(forest))
     assert text.index("Read from the table") < text.index(MODES["strict"].guarantee)
-    assert "one record added or removed" in text
+    assert "one row added or removed" in text
 
 
 def test_rules__filters() -> None:

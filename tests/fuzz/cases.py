@@ -110,7 +110,7 @@ def csv_case(r: Chance) -> str:
     text = data.decode(encoding).removeprefix("\ufeff")
     rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     if any(len(row) != len(rows[0]) for row in rows):
-        return "ragged records were read"
+        return "ragged rows were read"
     return fault_of_texts(reading, [list(column) for column in zip(*rows[1:], strict=True)])
 
 

@@ -83,7 +83,7 @@ def fault_of_grid(reading: Reading, grid: list[list[Any]]) -> str:
     columns = [list(column) for column in zip(*records, strict=True) if not all(map(_is_missing, column))]
     places = [at for at in range(reading.frame.shape[1]) if not reading.frame.iloc[:, at].isna().all()]
     if (len(reading.frame), len(places)) != (len(records), len(columns)):
-        return f"{len(reading.frame)} records, {len(places)} columns instead of {len(records)}, {len(columns)}"
+        return f"{len(reading.frame)} rows, {len(places)} columns instead of {len(records)}, {len(columns)}"
     for place, cells in zip(places, columns, strict=True):
         present = [cell for cell in cells if cell is not None and not isinstance(cell, Fault)]
         read = reading.frame.iloc[:, place].tolist()

@@ -165,7 +165,7 @@ TABLES: dict[str, tuple[str, bytes]] = {
     "dates as text": ("dates.csv", csv(with_last(("1/2/2020", "3/4/2020", "31.12.99", "2020-02-30"))).encode()),
     "booleans": ("booleans.csv", csv(with_last(("true", "false", "TRUE", "")), HEADER).encode()),
     "huge field": ("huge.csv", csv(with_last(("x" * 3_000_000, "y"), 4)).encode()),
-    "more quasi-identifiers than records": (
+    "more quasi-identifiers than rows": (
         "wide_short.csv",
         csv([[i * j % 7 for j in range(80)] for i in range(1, 13)], [f"trait {j}" for j in range(80)]).encode(),
     ),

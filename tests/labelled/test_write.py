@@ -322,7 +322,7 @@ def test_feather__hides_nothing_behind_missing_values() -> None:
     [
         ("sav", LabelledColumn("a b", Variable(), np.arange(3)), "no column 'a b'"),
         ("sav", LabelledColumn("by", Variable(), np.arange(3)), "no column 'by'"),
-        ("xpt", LabelledColumn("a", Variable(), pd.Categorical(["x", None])), "last record"),
+        ("xpt", LabelledColumn("a", Variable(), pd.Categorical(["x", None])), "last row"),
         ("dta", LabelledColumn("a" * 32, Variable(levels=(("x", 1.0),)), pd.Categorical(["x"])), "32 letters"),
         ("dta", LabelledColumn("a" * 33, Variable(), np.arange(3)), "names there"),
         ("xpt", LabelledColumn("größe", Variable(), np.arange(3)), "plain letters"),

@@ -330,7 +330,7 @@ def test_the_command__prints_writes_and_compares(tmp_path, capsys):
     assert "blend:0.9" in printed
     assert "p-value of the paired t-test" in printed
     assert "boxes (box), which presumes the tree" in printed
-    assert "No ranking: even the original records explain next to nothing here" in printed
+    assert "No ranking: even the original rows explain next to nothing here" in printed
     rows = pd.read_csv(out)
     assert len(rows) == 3 * 5
     plot = tmp_path / "plot.html"

@@ -89,7 +89,7 @@ def test_after_a_reload__the_page_says_what_happened_and_what_is_kept() -> None:
     assert "The page was loaded again, so the table left this server's memory" in text
     assert f"decisions of {moment(NOW)}" in text
     assert "people.csv" in text
-    assert "120 records × 5 columns" in text
+    assert "120 rows × 5 columns" in text
     app.switch_page("../pages/tree.py").run()
     assert "The page was loaded again" in plain_text(app)
 

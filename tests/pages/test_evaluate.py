@@ -76,7 +76,7 @@ def test_figures__are_those_of_the_package_and_outlive_the_page() -> None:
     figures = app.dataframe[0].value.drop(columns="seconds")
     pd.testing.assert_frame_equal(figures, expected_table)
     assert tradeoff_sentence(expected, "error_raw") in plain_text(app)
-    assert "Means over 2 folds of 240 records" in plain_text(app)
+    assert "Means over 2 folds of 240 rows" in plain_text(app)
     app.switch_page("../pages/roles.py").run()
     app.switch_page("../pages/evaluate.py").run()
     pd.testing.assert_frame_equal(app.dataframe[0].value.drop(columns="seconds"), expected_table)
@@ -107,18 +107,18 @@ def test_noise__is_not_ranked_and_the_page_says_so() -> None:
     measure = next(name for name in offered if not ranks(outcomes, name))
     app.selectbox(key=f"evaluate measure {len(offered)}").set_value(measure).run()
     assert not app.exception
-    assert "No ranking: even the original records explain next to nothing here" in plain_text(app)
+    assert "No ranking: even the original rows explain next to nothing here" in plain_text(app)
     assert "None is ringed: what differs is chance." in plain_text(app)
 
 
 def test_cost__is_said_before_it_begins_and_grows_with_the_folds() -> None:
     ws = session(groupings=["least", "blend"], weights=[0.2, 0.8])
     app = open_page(ws)
-    assert "3 settings and the original records" in plain_text(app)
-    assert "2 times on 240 records: about **1 second**" in plain_text(app)
+    assert "3 settings and the original rows" in plain_text(app)
+    assert "2 times on 240 rows: about **1 second**" in plain_text(app)
     assert current_job(ws) is None
     app.pills(key="evaluate ks").set_value([5, 10]).run()
-    assert "6 settings and the original records" in plain_text(app)
+    assert "6 settings and the original rows" in plain_text(app)
 
 
 def test_cancel__ends_it_and_says_so() -> None:
@@ -164,10 +164,10 @@ def test_sample__is_offered_for_a_large_table_and_said() -> None:
     table = pd.concat([TABLE] * 100, ignore_index=True)
     ws = session(table)
     app = open_page(ws)
-    assert "on 20,000 records" in plain_text(app)
+    assert "on 20,000 rows" in plain_text(app)
     app.selectbox(key="evaluate sample 24000").set_value(2_000).run()
     run_comparison(app, ws)
-    assert "2,000 of 24,000 records, drawn at random" in plain_text(app)
+    assert "2,000 of 24,000 rows, drawn at random" in plain_text(app)
     outcomes = current_job(ws).answer
     assert outcomes[1].mean("groups") * 5 <= 1_000
 

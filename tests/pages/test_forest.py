@@ -76,7 +76,7 @@ def test_session_budget__outlives_the_table() -> None:
 
 def test_values_from_the_records__only_after_a_warning_which_stays() -> None:
     app = open_page(session(public=False))
-    assert "come from the records" in plain_text(app)
+    assert "come from the rows" in plain_text(app)
     assert "begin forest" not in {button.key for button in app.button}
     next(box for box in app.checkbox if "publicly known" in box.label).check().run()
     grow(app)
@@ -252,7 +252,7 @@ def test_codebook__that_equals_what_occurs_is_asked_about_and_may_be_read_from_t
     assert "begin forest" in {button.key for button in app.button}
     next(box for box in app.checkbox if box.label == box_label).check().run()
     assert not app.exception
-    assert "Values of 1 column come from the records" in plain_text(app)
+    assert "Values of 1 column come from the rows" in plain_text(app)
     assert "begin forest" not in {button.key for button in app.button}
     bring_codebook(ws, json.dumps({"pain": ["high", "low", "none"], "t": ["u", "v", "w"]}))
     app = open_page(ws)
@@ -267,7 +267,7 @@ def test_codebook__can_be_taken_away_again() -> None:
     assert "All values are public" in plain_text(app)
     app.button(key="remove codebook").click().run()
     assert not app.exception
-    assert "come from the records" in plain_text(app)
+    assert "come from the rows" in plain_text(app)
     assert "In use" not in plain_text(app)
 
 

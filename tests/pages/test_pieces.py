@@ -64,7 +64,7 @@ def test_the_glance__has_the_losses_of_the_whole_table(places: tuple[Path, Path]
     assert "those of the tree's groups" in texts(app)
     alike = whole.verification["homogeneity of diagnosis"].achieved or 0
     assert alike > 0
-    assert f"{alike:,.0f} records share one value of diagnosis" in texts(app)
+    assert f"{alike:,.0f} rows share one value of diagnosis" in texts(app)
 
 
 def test_a_column__is_shown_before_and_after_when_asked(places: tuple[Path, Path]) -> None:
@@ -105,7 +105,7 @@ def test_the_gate__says_how_much_it_looked_at(places: tuple[Path, Path], monkeyp
     ws = session(places[0])
     app = wait(open_page(ws, "gate"), ws)
     assert app.title[0].value == "Ready to release, so far"
-    assert "All 3,000 records were looked at" in texts(app)
+    assert "All 3,000 rows were looked at" in texts(app)
     write_release(wait(open_page(ws, "release"), ws), ws, "people 2026")
     app = open_page(ws, "gate")
     assert app.title[0].value == "Ready to release"
@@ -113,7 +113,7 @@ def test_the_gate__says_how_much_it_looked_at(places: tuple[Path, Path], monkeyp
     for module in (gate, flow_module):
         monkeypatch.setattr(module, "SAMPLE", 1000)
     ws = session(places[0])
-    assert "1,000 of the 3,000 records were looked at, evenly" in texts(wait(open_page(ws, "gate"), ws))
+    assert "1,000 of the 3,000 rows were looked at, evenly" in texts(wait(open_page(ws, "gate"), ws))
 
 
 @pytest.mark.sweep(4)
@@ -161,4 +161,4 @@ def test_a_project__says_which_of_its_settings_are_not_kept(places: tuple[Path, 
     assert from_json(to_json(project, ws.suggest())).parameters["suppression"] == 0.02
     take_over(ws)
     assert ws.settings.suppression == 0.0
-    assert "is not as in the project: records left out" in ws.decisions.note
+    assert "is not as in the project: rows left out" in ws.decisions.note

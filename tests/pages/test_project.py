@@ -31,7 +31,7 @@ def test_a_project_before_its_table__waits_and_is_taken_over() -> None:
     ws = session_of(app)
     assert not app.exception
     assert "Now choose its table" in plain_text(app)
-    assert "120 records × 5 columns" in plain_text(app)
+    assert "120 rows × 5 columns" in plain_text(app)
     drop(app, FOUR, "four.csv")
     assert "Its columns differ" in plain_text(app)
     assert ws.schema is None

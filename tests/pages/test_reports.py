@@ -63,10 +63,10 @@ def test_isolation__is_there_before_any_attack() -> None:
     public = public_parts(ws.flow.encoded, ws.schema, ws.settings.public_k, ws.settings.writing)
     alone = slow_isolation(CUSTOMERS, ws.flow.released, ws.schema, ws.flow.release.order, public)
     metrics = {item.label: item.value for item in app.metric}
-    assert metrics["Records singled out"] == share(len(alone.people) / len(CUSTOMERS))
+    assert metrics["Rows singled out"] == share(len(alone.people) / len(CUSTOMERS))
     assert metrics["Groups with one"] == share(alone.groups / ws.flow.after.groups)
-    assert metrics["Ends of one record"] == share(alone.ends[0] / alone.ends[1])
-    assert metrics["Levels of one record"] == share(alone.levels[0] / alone.levels[1])
+    assert metrics["Ends of one row"] == share(alone.ends[0] / alone.ends[1])
+    assert metrics["Levels of one row"] == share(alone.levels[0] / alone.levels[1])
     words = plain_text(app)
     assert ws.flow.isolation.sentence in words
     assert all(f"{name} {share(n / len(CUSTOMERS))}" in words for name, n in alone.by_column.items())
@@ -81,7 +81,7 @@ def test_public_groups__are_offered_with_their_price_where_levels_single_out() -
     ws: Workspace = session_of(app)
     closed = ws.flow.but(writing="groups")
     assert (ws.flow.isolation.records, closed.isolation.records) == (Rate(1, 8), Rate(0, 8))
-    assert "single out 0% of the records instead of 12.5%" in plain_text(app)
+    assert "single out 0% of the rows instead of 12.5%" in plain_text(app)
     assert f"and lose {share(closed.utility.gcp)} of the detail (GCP)" in plain_text(app)
 
 

@@ -50,7 +50,7 @@ def test_with_data__says_how_many_groups_there_are() -> None:
     pruning = ws.flow.pruning
     sizes = pruning.tree.n[pruning.cut()]
     steps = f"{pruning.n_steps} steps"
-    assert f"{len(sizes)} groups after {steps}; the smallest has {sizes.min()} records." in texts(app)
+    assert f"{len(sizes)} groups after {steps}; the smallest has {sizes.min()} rows." in texts(app)
     assert sizes.min() >= 8
     likely = largest_shares(ws)
     better, certain = sum(part > 0.5 for part in likely), sum(part == 1 for part in likely)
@@ -106,11 +106,11 @@ def test_records_left_out__are_chosen_and_counted() -> None:
     app.selectbox(key="tree suppression_weight").select(0.0).run()
     assert not app.exception
     assert ws.flow.left_out == 8
-    assert "8 of at most 8 records are left out." in texts(app.run())
+    assert "8 of at most 8 rows are left out." in texts(app.run())
     app.selectbox(key="tree generalizer").select("tiered").run()
     assert not app.exception
     assert ws.settings.suppression == 0.0
-    assert "Records can be left out of whole, refined and packed groups" in texts(app)
+    assert "Rows can be left out of whole, refined and packed groups" in texts(app)
 
 
 def test_steps__scrub_back_to_the_grown_tree() -> None:
@@ -121,7 +121,7 @@ def test_steps__scrub_back_to_the_grown_tree() -> None:
     slider.set_value(0).run()
     assert not app.exception
     leaves = ws.flow.tree.n[ws.flow.tree.is_leaf]
-    assert f"{len(leaves)} groups after 0 steps; the smallest has {leaves.min()} record" in texts(app)
+    assert f"{len(leaves)} groups after 0 steps; the smallest has {leaves.min()} row" in texts(app)
     app.slider(key="tree k").set_value(9).run()
     assert f"after {ws.flow.pruning.n_steps} steps" in texts(app)
 
@@ -151,7 +151,7 @@ def test_picked_node__is_explained() -> None:
     assert plain(rule_text(pruning.tree, encoded.encodings, merged)) in content
     assert plain(explain_leaf(pruning.tree, ws.flow.risk, pruning, encoded.encodings, merged)) in content
     assert f"**{plain(f'{ws.flow.risk.tidi[merged]:.2f} bits')}**" in content
-    assert f"**{ws.flow.risk.error[merged]} records**" in content
+    assert f"**{ws.flow.risk.error[merged]} rows**" in content
     next(button for button in app.button if button.label == "Zoom into this branch").click().run()
     assert ws.state(TreeState).focus == merged
     next(button for button in app.button if button.label == "Whole tree again").click().run()

@@ -45,8 +45,8 @@ def test_figures__are_those_of_the_package_and_follow_k() -> None:
         table = figures_of(app)
         for column, risk in (("Original", before), ("Release", after)):
             assert table.at["Average risk (marketer)", column] == share(risk.marketer)
-            assert table.at["Highest risk of a record", column] == share(risk.risk.max())
-            assert table.at["Unique records", column] == count(risk.alone)
+            assert table.at["Highest risk of a row", column] == share(risk.risk.max())
+            assert table.at["Unique rows", column] == count(risk.alone)
             assert table.at["Journalist, highest", column] == share(risk.journalist.highest)
             assert table.at["People alone in the population", column] == people_alone(risk)
         assert table.at["k of k-map", "Original"] == "not counted"
@@ -69,7 +69,7 @@ def test_a_table_of_the_population__is_counted() -> None:
     table = figures_of(app)
     assert table.at["k of k-map", "Original"] == count(before.k_map)
     assert table.at["k of k-map", "Release"] == count(after.k_map)
-    assert f"{count(before.sure)} of {count(before.alone)} unique records" in plain_text(app)
+    assert f"{count(before.sure)} of {count(before.alone)} unique rows" in plain_text(app)
     assert "(https://example.org)" not in "".join(item.value for item in app.caption).replace("\\", "?")
 
 
@@ -95,7 +95,7 @@ def test_k_of_a_sample__is_that_of_the_accepted_risk_and_can_be_used() -> None:
     app = open_view(ws, VIEW)
     by_risk, (by_map, _) = fewest_alike(1 / 10, 1 / 4), k_map_size(10, 2000, 8000, 0.05, truncated=True)
     text = plain_text(app).replace("**", "")
-    assert f"k = {by_risk} keeps the risk of a record at one in 10" in text
+    assert f"k = {by_risk} keeps the risk of a row at one in 10" in text
     assert f"From k = {by_map} on" in text
     press(app, "Use k = ")
     assert app.session_state["workspace"].k == max(by_risk, by_map)
@@ -137,9 +137,9 @@ def test_limits_on_people__steer_the_release_and_follow_what_is_said_of_the_popu
     next(item for item in app.toggle if item.label == "Other limits").set_value(True).run()
     assert "one person in 50 is in the table" in plain_text(app)
     assert not [item for item in app.number_input if item.label == "k-map: people of the population"]
-    next(item for item in app.number_input if item.label == "Risk of a record").set_value(0.01).run()
+    next(item for item in app.number_input if item.label == "Risk of a row").set_value(0.01).run()
     assert not app.exception
     ws = app.session_state["workspace"]
-    check = ws.flow.verification["risk of a record"]
+    check = ws.flow.verification["risk of a row"]
     assert (ws.settings.risk_max, check.required, check.passed) == (0.01, 0.01, True)
-    assert figures_of(app).at["Highest risk of a record", "Release"] == share(check.achieved)
+    assert figures_of(app).at["Highest risk of a row", "Release"] == share(check.achieved)

@@ -107,7 +107,7 @@ def test_limits__hold_in_the_release_and_the_checker_counts_again(
 ) -> None:
     free, flow = flow_of(population, roles), flow_of(population, roles, generalizer=generalizer, **limits)
     ((limit, required),) = limits.items()
-    name = {"k_map": "k-map", "risk_max": "risk of a record", "risk_mean": "average risk"}[limit]
+    name = {"k_map": "k-map", "risk_max": "risk of a row", "risk_mean": "average risk"}[limit]
     check = flow.verification[name]
     assert (check.required, check.passed) == (required, True)
     assert flow.verification.passed
@@ -147,7 +147,7 @@ def test_another_population__grows_no_tree_and_no_limit_asks_for_none() -> None:
     limited = other.but(risk_max=0.1)
     assert limited.ready("tree")
     assert not limited.ready("pruning")
-    assert "risk of a record" not in [check.name for check in flow_of(Population()).verification.checks]
+    assert "risk of a row" not in [check.name for check in flow_of(Population()).verification.checks]
 
 
 def test_limits_on_risk__are_a_k_where_all_stand_for_as_many() -> None:
@@ -171,8 +171,8 @@ def test_limits_that_cannot_be_kept__say_so() -> None:
 def test_a_release_alone__is_judged_as_far_as_it_tells() -> None:
     flow = flow_of(Population(), {"weight": "weight"}, risk_max=0.03)
     alone = verify(flow.released, flow.schema, k=2, risk_max=0.03)
-    assert alone["risk of a record"].passed is None
-    assert "not computed" in alone["risk of a record"].sentence
+    assert alone["risk of a row"].passed is None
+    assert "not computed" in alone["risk of a row"].sentence
     counted = verify(flow.released, flow.schema, k=2, k_map=2, population=KNOWLEDGE)
     assert counted["k-map"].passed
     estimated = verify(flow_of().released, flow_of().schema, k=2, k_map=2, population=Population(fraction=0.1))

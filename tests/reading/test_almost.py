@@ -141,11 +141,11 @@ def test_decimal_commas__of_a_whole_file_are_not_asked() -> None:
 @pytest.mark.parametrize(
     ("values", "mark"),
     [
-        (["-99" if at % 10 == 0 else str(20 + at % 50) for at in range(300)], "-99 (30 records)"),
-        (["999" if at % 10 == 0 else f"{at % 37}.5" for at in range(300)], "999 (30 records)"),
+        (["-99" if at % 10 == 0 else str(20 + at % 50) for at in range(300)], "-99 (30 rows)"),
+        (["999" if at % 10 == 0 else f"{at % 37}.5" for at in range(300)], "999 (30 rows)"),
         ([["-98", "-99"][at % 2] if at % 10 == 0 or at % 11 == 0 else str(20 + at % 50) for at in range(300)], "-98"),
-        (["9999-12-31" if at % 10 == 0 else str(DAYS[at]) for at in range(300)], "9999-12-31 (30 records)"),
-        (["1900-01-01" if at % 10 == 0 else str(DAYS[at]) for at in range(300)], "1900-01-01 (30 records)"),
+        (["9999-12-31" if at % 10 == 0 else str(DAYS[at]) for at in range(300)], "9999-12-31 (30 rows)"),
+        (["1900-01-01" if at % 10 == 0 else str(DAYS[at]) for at in range(300)], "1900-01-01 (30 rows)"),
     ],
 )
 def test_marks_of_missing__among_numbers_and_dates_are_said(values: list[str], mark: str) -> None:

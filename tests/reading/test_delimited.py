@@ -51,7 +51,7 @@ def test_read__headers_are_repaired() -> None:
 
 def test_read__first_line_that_is_a_record() -> None:
     reading = read("39,Private\n50,State\n")
-    assert "looks like a record" in notes(reading, "warning")
+    assert "looks like a row" in notes(reading, "warning")
     frame = read("39,Private\n50,State\n", header=False).frame
     assert frame.columns.tolist() == ["column 1", "column 2"]
     assert frame["column 1"].tolist() == [39, 50]

@@ -54,10 +54,10 @@ def test_a_column_of_lists__is_left_out_and_said() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[1, 2]", "Record 1 of t.json is no object"), ('{"a": 1}\n[2]', "Line 2 of t.json is no object"),
+        ("[1, 2]", "Row 1 of t.json is no object"), ('{"a": 1}\n[2]', "Line 2 of t.json is no object"),
         ('{"a": 1, "a": 2}', "'a' twice"), ('[{"a": 1},\n{"b" 2}]', "Line 2, character 6"),
         ('{"a": 1}\n{"a": ', "Line 2"), ("[]", "no rows"), ('{"a": []}', "No column"), ("{}", "no rows"),
-        ('{"a":' * 100_000, "too deep"), ("[" * 100_000 + "{", "no JSON|too deep|delimit|records|fields"),
+        ('{"a":' * 100_000, "too deep"), ("[" * 100_000 + "{", "no JSON|too deep|delimit|rows|fields"),
     ],
 )  # fmt: skip
 def test_what_are_no_records__is_one_sentence(text: str, words: str) -> None:

@@ -94,7 +94,7 @@ def test_read__mixed_column_says_which_values_and_where() -> None:
     assert reading.frame["a"][40] == "12 years"
     warning = next(problem for problem in reading.problems if problem.level == "warning")
     assert (warning.column, warning.row) == ("a", 40)
-    assert "'12 years' (record 41), 'unknown' (record 43)" in warning.text
+    assert "'12 years' (row 41), 'unknown' (row 43)" in warning.text
 
 
 def test_read__infinite_numbers_are_reported() -> None:

@@ -91,7 +91,7 @@ def test_a_path__is_read_as_its_bytes_are(
 
 
 LONG = {
-    "a long first record": ",".join(f"column {at} {'x' * 60}" for at in range(1500)) + "\n" + "1," * 1499 + "2\n",
+    "a long first row": ",".join(f"column {at} {'x' * 60}" for at in range(1500)) + "\n" + "1," * 1499 + "2\n",
     "a long quoted name": f'"{"x" * 100_000}\n",b\n1,2\n',
     "a name that is too long": f'"{"x" * 200_000}",b\n1,2\n',
     "many empty lines": "a" + "\n" * 200_000 + "1\n",

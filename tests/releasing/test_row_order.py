@@ -132,5 +132,5 @@ def test_secret_order__is_any_order_of_boxes_and_of_their_records() -> None:
     boxes = Boxes(2, of_record, Parts(of_record, 2, nobody, nobody), nobody, nobody)
     rng = np.random.default_rng(3)
     orders = Counter(tuple(boxes.in_secret_order(rng)[0].tolist()) for _ in range(6000))
-    assert len(orders) == 12, "6 orders of three records, before the fourth or behind it"
+    assert len(orders) == 12, "6 orders of three rows, before the fourth or behind it"
     assert max(abs(times - 500) for times in orders.values()) < 110  # five standard deviations

@@ -502,7 +502,7 @@ def test_riskiest_records__stand_in_the_internal_report_and_nowhere_else() -> No
     for order, records in (("score", riskiest.by_score), ("risk", riskiest.by_risk)):
         for place, record in enumerate(records):
             assert internal.figures[f"riskiest.{order}.{place}"] == f"{record.row + 1:,}"
-    assert "The riskiest records" in to_html(internal)
+    assert "The riskiest rows" in to_html(internal)
     assert "the share of the population that is in the table: 0.25" in to_html(internal)
     external = document_of(with_them, audience="external")
     assert to_html(external) == to_html(document_of(findings, audience="external"))

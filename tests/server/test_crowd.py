@@ -56,7 +56,7 @@ def test_memory__a_table_too_large_for_what_is_left_is_refused_in_a_sentence(sma
         assert visitor.shows("people.csv takes 1.4 MB, and with what is worked out of it about")
         visitor.upload(b"a,b\n1,2\n3,4\n", "few.csv")
         assert visitor.shows("few.csv")
-        assert visitor.shows("2 Records")
+        assert visitor.shows("2 Rows")
 
 
 def test_bomb__of_one_session_does_not_disturb_another(app_server: str) -> None:

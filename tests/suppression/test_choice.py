@@ -154,11 +154,11 @@ def test_another_release__is_refused() -> None:
     def failing(rows: pd.DataFrame, **more: object) -> set[str]:
         return {check.name for check in an.verify(rows, schema, **allows | more).failed}
 
-    assert failing(released.iloc[1:]) >= {"records left out"}
-    assert failing(pd.concat([released, released.iloc[:1]], ignore_index=True)) >= {"records left out"}
+    assert failing(released.iloc[1:]) >= {"rows left out"}
+    assert failing(pd.concat([released, released.iloc[:1]], ignore_index=True)) >= {"rows left out"}
     twice = pd.concat([released.iloc[1:], released.iloc[-1:]], ignore_index=True)
     assert "containment" in failing(twice)
-    assert "records left out" in failing(released, suppression=0.0)
+    assert "rows left out" in failing(released, suppression=0.0)
     assert "containment" in failing(released, suppression=0.0)
     wrong = released.copy()
     wrong["diagnosis"] = wrong["diagnosis"].to_numpy()[::-1]
@@ -168,7 +168,7 @@ def test_another_release__is_refused() -> None:
     with pytest.raises(ParameterError, match="none twice"):
         an.verify(released, schema, order=order, **allows)
     more = pd.concat([table, table.iloc[:1]], ignore_index=True)
-    assert "records left out" in failing(more)
+    assert "rows left out" in failing(more)
 
 
 def test_weak_releases__are_compared_row_by_row() -> None:
@@ -183,7 +183,7 @@ def test_weak_releases__are_compared_row_by_row() -> None:
 
 @pytest.mark.parametrize("generalizer", [name for name in GENERALIZERS if name not in LEAVES_OUT])
 def test_others__leave_no_record_out(generalizer: str) -> None:
-    with pytest.raises(ParameterError, match="leaves no record out"):
+    with pytest.raises(ParameterError, match="leaves no row out"):
         an.anonymize(*table_of(), k=5, suppression=0.01, generalizer=generalizer)
 
 
@@ -191,10 +191,10 @@ def test_persons_and_pieces__leave_no_record_out(tmp_path) -> None:
     table, _ = table_of()
     table = table.assign(who=np.arange(len(table)) // 2)
     schema = Schema.of(table, quasi_identifying=NAMES, sensitive=["diagnosis"], person="who")
-    with pytest.raises(ParameterError, match="every record is a person"):
+    with pytest.raises(ParameterError, match="every row is a person"):
         an.anonymize(table, schema, k=5, suppression=0.01)
     table.to_parquet(tmp_path / "table.parquet")
-    with pytest.raises(ParameterError, match="Leaving records out takes one table in memory"):
+    with pytest.raises(ParameterError, match="Leaving rows out takes one table in memory"):
         anonymize_files(tmp_path / "table.parquet", schema, tmp_path / "out", suppression=0.01)
 
 

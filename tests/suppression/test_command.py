@@ -33,7 +33,7 @@ def test_report__says_how_many_were_left_out(files: Path) -> None:
 def test_verify__counts_them_beside_the_original(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check = ["verify", str(files / "out.csv"), *ROLES, "--k", "5", "--original", str(files / "in.csv")]
     assert main([*check, "--suppression", "2%"]) == 0
-    assert "4 of 300 records (1.3%) were left out" in capsys.readouterr().out
+    assert "4 of 300 rows (1.3%) were left out" in capsys.readouterr().out
     assert main([*check, "--report", str(files / "report.json")]) == 0
     assert main([*check, "--suppression", "0.01"]) == 1
     assert main(check) == 1
@@ -53,4 +53,4 @@ def test_pieces__are_refused_in_one_sentence(files: Path, capsys: pytest.Capture
     pd.read_csv(files / "in.csv", dtype=str).to_parquet(files / "in.parquet")
     places = ["--out", str(files / "folder"), "--engine", "local", "--suppression", "2%"]
     assert main(["anonymize", str(files / "in.parquet"), *ROLES, *places]) == 2
-    assert "Leaving records out takes one table in memory" in capsys.readouterr().err
+    assert "Leaving rows out takes one table in memory" in capsys.readouterr().err

@@ -82,7 +82,7 @@ def of_customers() -> tuple[Printed, ...]:
         for person, (age, status) in enumerate(cells):
             ours = frames[method].iloc[person]
             here = f"{ours['Age']}; {ours['Marital Status']}"
-            rows.append(Printed("Table 1", f"Record {person + 1}, {method}", f"{age}; {status}", here))
+            rows.append(Printed("Table 1", f"Row {person + 1}, {method}", f"{age}; {status}", here))
     unique, k = flow.after.unique, flow.settings.k
     remark = "(k,k)-anonymous, which is less: rows may be unique. The checker says so before a release."
     here = f"smallest class {flow.after.smallest}, {unique} of {len(flow.table)} rows unique"

@@ -28,10 +28,10 @@ WHERE_LISTED = (
 )
 WHAT_DIFFERS = (
     "**What is the same.** Facts, roles, tree, limits, *What if* and the checks of the release are those of all "
-    "records. The gate looks at {sample} records at most, evenly spread.",
-    "**What takes a smaller table.** Other formats and packets, rows side by side, attacks, records left out, public "
+    "rows. The gate looks at {sample} rows at most, evenly spread.",
+    "**What takes a smaller table.** Other formats and packets, rows side by side, attacks, rows left out, public "
     "cuts and hierarchies, risks in a population, looking one person up, *Evaluate*, *Forest* and *Disclosure*. Use "
-    "a sample of the records for these.",
+    "a sample of the rows for these.",
 )
 """What is said of a table in pieces: where it is, where its release will be, and what differs."""
 

@@ -202,7 +202,7 @@ def awaited(ws: Workspace) -> None:
     project = waiting.project
     with st.container(border=True, horizontal=True, wrap=False, vertical_alignment="center", key="awaited"):
         name = f"**{plain(project.table_name)}**" if project.table_name else "a table"
-        shape = f"{plural(project.records, 'record')} × {plural(len(project.schema.columns), 'column')}"
+        shape = f"{plural(project.records, 'row')} × {plural(len(project.schema.columns), 'column')}"
         saved = f", saved {moment(project.saved)}" if project.saved else ""
         st.markdown(
             f":material/hourglass_top: The project of {name} ({shape}{saved}) is loaded. Now choose its table: the "
@@ -214,7 +214,7 @@ def awaited(ws: Workspace) -> None:
 
 def table_text(backup: Backup) -> str:
     """Return which table decisions are for: its file and its shape."""
-    shape = f"{plural(backup.records, 'record')} × {plural(backup.columns, 'column')}"
+    shape = f"{plural(backup.records, 'row')} × {plural(backup.columns, 'column')}"
     return f"*{plain(backup.name)}* ({shape})" if backup.name else f"a table of {shape}"
 
 

@@ -62,9 +62,7 @@ def candidate_tree(ws: Workspace, source: str) -> Candidate | None:
             key="disclosure measure",
         )  # fmt: skip
         state.depth = int(second.number_input("Deepest level", 1, 20, state.depth, key="d depth"))
-        state.fewest = int(
-            third.number_input("Fewest records of a node that asks", 2, None, state.fewest, key="d fewest")
-        )
+        state.fewest = int(third.number_input("Fewest rows of a node that asks", 2, None, state.fewest, key="d fewest"))
         measure, fewest, deepest = state.measure, state.fewest, state.depth
         key = (encoded, source, measure, deepest, fewest)
         tree = ws.answers.get(

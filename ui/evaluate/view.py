@@ -47,8 +47,8 @@ FORM_WORDS = {
 """How a model is asked about the people left out."""
 
 FIGURES_OF_NUMBERS = {
-    "mape": "how far the predictions of a {model} learnt from the released records miss the sensitive numbers of "
-    "left-out records, as a share of their value (numbers that are 0 do not count)",
+    "mape": "how far the predictions of a {model} learnt from the released rows miss the sensitive numbers of "
+    "left-out rows, as a share of their value (numbers that are 0 do not count)",
     "rmse": "the same, of the target: the root of the mean squared miss, in the target's own unit, dates in days",
     "mae": "the same, of the target: the mean miss, in its own unit",
     "r2": "share of the target's squared distance from its mean that the {model} explains: 1 is all, 0 or less nothing",
@@ -58,13 +58,13 @@ FIGURES_OF_NUMBERS = {
 
 MEANINGS = {
     "gcp": "how much of its column's range a released cell leaves open, on average: 0 is every value kept, 1 nothing",
-    "two_way": "share of rows that a table of any two columns, made from the released records, shows in another cell",
+    "two_way": "share of rows that a table of any two columns, made from the released rows, shows in another cell",
     "coefficients": "of the coefficients of a regression of the target on the other columns, learnt from the released "
-    "records, the share inside the 95% interval of the same regression of the original records",
+    "rows, the share inside the 95% interval of the same regression of the original rows",
     "rsd": "error of guessing a sensitive number by its group's mean, as a share of guessing by the whole table's: "
     "1 gives nothing away, 0 everything",
     **{
-        f"error_{form}": "share of left-out records whose class a decision tree learnt from the released records "
+        f"error_{form}": "share of left-out rows whose class a decision tree learnt from the released rows "
         f"predicts wrongly, asked by {words}"
         for form, words in FORM_WORDS.items()
     },
@@ -74,9 +74,9 @@ MEANINGS = {
         for model in MODELS
         for figure, meaning in FIGURES_OF_NUMBERS.items()
     },
-    "groups": "groups of the training records",
-    "smallest": "the smallest of them, in records",
-    "seconds": "to group and generalize the training records, without the model",
+    "groups": "groups of the training rows",
+    "smallest": "the smallest of them, in rows",
+    "seconds": "to group and generalize the training rows, without the model",
 }
 
 
@@ -105,7 +105,7 @@ def choices(ws: Workspace) -> Comparison | None:
     with st.container(border=True):
         groupings = choose_groupings(ws, state)
         state.generalizers = several(
-            "Ways to make the records of a group look alike",
+            "Ways to make the rows of a group look alike",
             {name: guarantee_of(name).title for name in names_of("generalizer")},
             state.generalizers,
             "generalizers",
@@ -170,7 +170,7 @@ def choose_sample(ws: Workspace, state: EvaluateState) -> int | None:
     usual = max(size for size in sizes if size <= LARGE) if n > LARGE else 0
     names = [0, *sizes]
     state.sample = st.selectbox(
-        "Records that take part",
+        "Rows that take part",
         names,
         place_of(usual if state.sample is None else state.sample, names),
         format_func=lambda size: f"{count(size)} drawn at random" if size else f"all {count(n)}",
@@ -226,8 +226,8 @@ def run_comparison(ws: Workspace, comparison: Comparison | None) -> None:
     with place.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button("Compare", key="begin evaluation", type="primary", icon=":material/calculate:")
         st.caption(
-            f"{plural(comparison.settings, 'setting')} and the original records, each learnt from and judged "
-            f"{count(comparison.folds)} times on {plural(records, 'record')}: about **{duration(seconds)}** on an "
+            f"{plural(comparison.settings, 'setting')} and the original rows, each learnt from and judged "
+            f"{count(comparison.folds)} times on {plural(records, 'row')}: about **{duration(seconds)}** on an "
             "ordinary computer. It can be cancelled; the folds that are complete are kept."
         )
     if pressed:
@@ -297,14 +297,14 @@ def results(ws: Workspace) -> None:
 def basis_text(ws: Workspace, comparison: Comparison, outcomes: tuple[Outcome, ...], ended: bool) -> str:
     """Return on what the figures rest."""
     n = ws.n_records
-    who = plural(n, "record")
+    who = plural(n, "row")
     if comparison.sample:
         who = f"{count(comparison.sample)} of {who}, drawn at random"
     folds = f"{plural(comparison.folds, 'fold')}"
     if outcomes[0].folds < comparison.folds:
         folds = f"{count(outcomes[0].folds)} of {folds} ({'stopped early' if ended else 'so far'})"
     return (
-        f"Means over {folds} of {who}. In each fold the groups are made and the models learnt without the records they "
+        f"Means over {folds} of {who}. In each fold the groups are made and the models learnt without the rows they "
         "are judged on."
     )
 
@@ -340,10 +340,10 @@ def tradeoff(ws: Workspace, outcomes: tuple[Outcome, ...]) -> None:
 def table(outcomes: tuple[Outcome, ...]) -> None:
     """Draw the means, each measure in words, and paired t-tests."""
     form = st.segmented_control(
-        "Records left out are asked about by", list(FORM_WORDS), default="raw", required=True, format_func=FORMS.get,
+        "Rows left out are asked about by", list(FORM_WORDS), default="raw", required=True, format_func=FORMS.get,
         key="evaluate form",
     )  # fmt: skip
-    st.caption(f"The models are asked about the records left out by {FORM_WORDS[form]}.")
+    st.caption(f"The models are asked about the rows left out by {FORM_WORDS[form]}.")
     means = with_names(asked_by(as_table(outcomes), form))
     config: dict[str, Any] = {
         name: st.column_config.NumberColumn(MEASURES[name], help=MEANINGS[name], format="%.3f")
@@ -391,7 +391,7 @@ def tests(outcomes: tuple[Outcome, ...]) -> None:
     )  # fmt: skip
     st.caption(
         "p: the chance of a difference at least this large over the folds if the two were equally good. Folds share "
-        "most of their records, so it is too small rather than too large."
+        "most of their rows, so it is too small rather than too large."
     )
 
 
@@ -404,4 +404,4 @@ def downloads(ws: Workspace, outcomes: tuple[Outcome, ...]) -> None:
             "Means (CSV)", lambda: as_table(outcomes).to_csv(index=False), f"{stem}-evaluation.csv", **look
         )
         st.download_button("Every fold (CSV)", lambda: by_fold(outcomes), f"{stem}-evaluation-folds.csv", **look)
-        st.caption("Only figures of whole folds; no record is in these files.")
+        st.caption("Only figures of whole folds; no row is in these files.")

@@ -152,7 +152,7 @@ def public_domains(ws: Workspace, target: str, columns: list[str]) -> Domains | 
         st.caption(":material/public: All values are public: the guarantee covers everything the forest shows.")
         return domains
     affected = plural(len(domains.read_from_data), "column")
-    st.warning(f"**Values of {affected} come from the records.** {plain(domains.warning)}", icon=":material/warning:")
+    st.warning(f"**Values of {affected} come from the rows.** {plain(domains.warning)}", icon=":material/warning:")
     of = (target, tuple(columns), domains.read_from_data)
     state = ws.state(ForestState)
     accepted = st.checkbox(
@@ -202,5 +202,5 @@ def attribute_row(attribute: Attribute) -> dict[str, str]:
     return {
         "Column": attribute.name,
         "Values": texts + (f" and {more} more" if more > 0 else ""),
-        "Known from": "codebook or roles" if attribute.public else "the records",
+        "Known from": "codebook or roles" if attribute.public else "the rows",
     }

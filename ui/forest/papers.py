@@ -51,7 +51,7 @@ def rivals_panel(ws: Workspace, order: Order) -> None:
     st.dataframe(pd.DataFrame(rows), hide_index=True, key="forest rivals table")
     st.caption(
         f"On the made-up sample *{SAMPLE}*, with repeatable noise, three folds; it says nothing about your table. The "
-        "path is the dearest one that a record takes."
+        "path is the dearest one that a row takes."
     )
 
 

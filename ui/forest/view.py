@@ -33,7 +33,7 @@ CUT_SHARE = 0.1
 JOB = "forest"
 AT_ONCE = 0.5
 """Seconds that the page waits for a forest before it shows how far it is."""
-STAYS_SPENT = "Its budget stays spent: what was asked of the records cannot be taken back."
+STAYS_SPENT = "Its budget stays spent: what was asked of the rows cannot be taken back."
 SAMPLE = "hospital"
 ANYTHING = "any"
 
@@ -57,15 +57,15 @@ def budget_form(ws: Workspace, order: Order) -> None:
         )
         left.progress(min(spent / limit, 1.0), f"Spent on this table in this session: **{spent:g}** of {limit:g}")
         left.caption(
-            "Another file of the same records, in whatever order, is the same table. What was spent elsewhere on the "
+            "Another file of the same rows, in whatever order, is the same table. What was spent elsewhere on the "
             "same people counts too."
         )
         measure = state.measure = left.toggle(
             "Measure it on a held-out fifth",
             state.measure,
             key="forest measure",
-            help="How accurate it is, privately. Each record is seen by the forest or by the measurement, so nothing "
-            "more is spent; but the forest learns from fewer records.",
+            help="How accurate it is, privately. Each row is seen by the forest or by the measurement, so nothing "
+            "more is spent; but the forest learns from fewer rows.",
         )
         numbers = [attribute.name for attribute in order.domains.attributes if attribute.bounds is not None]
         buy = bool(numbers) and left.toggle(
@@ -159,12 +159,12 @@ def headline(forest: Forest, measurement: Measurement | None) -> None:
     st.caption(f"What was learnt: {plain(forest.model.title)}. {plain(forest.model.reading)}")
     first, second, third, fourth = st.columns(4)
     keeps = MODES[forest.mode].private
-    paid = "ε that a record's data paid, along the dearest path"
+    paid = "ε that a row's data paid, along the dearest path"
     first.metric("Spent" if keeps else "Spent, as it claims", f"{forest.ledger.spent:.4g}", help=paid)
     second.metric("Budget β" if keeps else "Budget β, not kept", f"{forest.epsilon:g}")
     third.metric("Rules and subrules", count(len(rules_of(forest))))
     if measurement is None:
-        fourth.metric("Accuracy", "–", help="Not asked: looking at it on private records costs budget.")
+        fourth.metric("Accuracy", "–", help="Not asked: looking at it on private rows costs budget.")
     else:
         fourth.metric(
             "Accuracy, held out", share(measurement.accuracy), help=f"± {share(measurement.margin)} from its noise"
@@ -187,7 +187,7 @@ def budget_panel(forest: Forest) -> None:
     ]
     with st.expander(f"Every query: {plural(sum(entry.queries for entry in forest.ledger.entries), 'answer')}"):
         st.dataframe(pd.DataFrame(rows), hide_index=True)
-        st.caption("Queries of one tree and level see different records: their ε counts once. Levels and parts add up.")
+        st.caption("Queries of one tree and level see different rows: their ε counts once. Levels and parts add up.")
 
 
 def rules_panel(ws: Workspace, forest: Forest) -> None:
@@ -314,8 +314,8 @@ def predict_panel(ws: Workspace, forest: Forest) -> None:
         "Predicting from a private forest costs no budget. CSV with a header; columns: " + plain(", ".join(names))
     )
     state = ws.state(ForestState)
-    state.pasted = st.text_area("Paste records (CSV with a header)", state.pasted, key="forest pasted", height=110)
-    upload = st.file_uploader("or bring them as a file", type=["csv"], key=f"forest records {ws.edition}")
+    state.pasted = st.text_area("Paste rows (CSV with a header)", state.pasted, key="forest pasted", height=110)
+    upload = st.file_uploader("or bring them as a file", type=["csv"], key=f"forest rows {ws.edition}")
     source = upload.getvalue() if upload is not None else state.pasted.strip().encode()
     if not source:
         return
@@ -338,7 +338,7 @@ def sample_table() -> CodedTable:
 def rehearsal_panel(ws: Workspace, order: Order) -> None:
     """Draw accuracy against the budget on a table that is public, and labelled so."""
     st.markdown(
-        "How much accuracy a budget buys can be seen on a **public** table for nothing. On private records every look "
+        "How much accuracy a budget buys can be seen on a **public** table for nothing. On private rows every look "
         "at the accuracy gives something away and costs budget: use the switch above for that."
     )
     own = "This table, which is public (or made up)"
@@ -358,6 +358,6 @@ def rehearsal_panel(ws: Workspace, order: Order) -> None:
         here = order.epsilon if BUDGETS[0] <= order.epsilon <= BUDGETS[-1] else None
         st.plotly_chart(accuracy_figure(curve, here), key="forest curve", config=CONFIG)
         st.caption(
-            f"A rehearsal on: {plain(where)}. {count(curve.records)} records, {count(curve.folds)}-fold "
+            f"A rehearsal on: {plain(where)}. {count(curve.records)} rows, {count(curve.folds)}-fold "
             "cross-validation with repeatable noise. It says nothing about your own table."
         )

@@ -28,8 +28,8 @@ def gate_of_pieces(ws: Workspace) -> None:
 def records_text(records: int) -> str:
     """Return how many records the gate looks at, in a sentence."""
     if records <= SAMPLE:
-        return f"All {count(records)} records were looked at."
-    return f"{count(SAMPLE)} of the {count(records)} records were looked at, evenly spread over the table."
+        return f"All {count(records)} rows were looked at."
+    return f"{count(SAMPLE)} of the {count(records)} rows were looked at, evenly spread over the table."
 
 
 def later_text(ws: Workspace) -> str:

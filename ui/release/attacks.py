@@ -52,10 +52,10 @@ def singled_out(isolation: Isolation) -> None:
     """Draw who is singled out by an end or a level of their own box: exact, and always there."""
     st.markdown(f"**{plain(isolation.sentence)}** This is counted exactly.")
     figures = {
-        "Records singled out": isolation.records,
+        "Rows singled out": isolation.records,
         "Groups with one": isolation.groups,
-        "Ends of one record": isolation.ends,
-        "Levels of one record": isolation.levels,
+        "Ends of one row": isolation.ends,
+        "Levels of one row": isolation.levels,
     }
     for place, (title, rate) in zip(st.columns(len(figures)), figures.items(), strict=True):
         place.metric(plain(title), share(rate.share))
@@ -63,7 +63,7 @@ def singled_out(isolation: Isolation) -> None:
     shares = ", ".join(f"{plain(name)} {share(rate.share)}" for name, rate in columns)
     st.caption(
         "The box [29, 61] says that somebody in its group is 29, and [25, 64] in steps of 5 that somebody is 25 to 29. "
-        f"When only one record is, these words mean that record and no other. By column: {shares}."
+        f"When only one row is, these words mean that row and no other. By column: {shares}."
     )
 
 
@@ -76,7 +76,7 @@ def groups_offer(ws: Workspace, release: Release) -> None:
     ways = ws.answers.get("price of groups", release, lambda: price_of_groups(ws.flow))
     (before, exact), (after, closed) = ways["sets"], ways["groups"]
     st.markdown(
-        f"**Written as public groups of levels, boxes single out {share(after.records.share)} of the records instead "
+        f"**Written as public groups of levels, boxes single out {share(after.records.share)} of the rows instead "
         f"of {share(before.records.share)}, and lose {share(closed)} of the detail (GCP) instead of {share(exact)}.** "
         "Choose them on Tree, under *How cells are written*."
     )

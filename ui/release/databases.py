@@ -129,7 +129,7 @@ def new_table(ws: Workspace, job: Job, report: Report, reason: str) -> None:
             "Report of this table (JSON)", report.with_output({"database": job.answer}, reason).to_json(),
             "database-report.json", "application/json", key="download database report",
             icon=":material/description:", on_click="ignore",
-            help="What was done and found, with the SHA-256 of the table's rows. It holds no record.",
+            help="What was done and found, with the SHA-256 of the table's rows. It holds no row.",
         )  # fmt: skip
         st.button("Write another table", key="into another", on_click=stop_job, args=(ws, JOB))
 

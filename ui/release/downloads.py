@@ -71,7 +71,7 @@ def single_files(ws: Workspace, release: Release, report: Report, reason: str, l
             icon=":material/description:",
             disabled=locked,
             on_click="ignore",
-            help="What was done and found, with the SHA-256 of the files above. It holds no record.",
+            help="What was done and found, with the SHA-256 of the files above. It holds no row.",
         )
         st.download_button(
             "For the recipient (JSON)",

@@ -90,7 +90,7 @@ def checks(report: Report) -> None:
     before, after = report.before, report.after
     st.caption(
         "Recomputed from the released cells by code that did not make them. The highest risk of linking a person to a "
-        f"row was {share(before.highest)} and is {share(after.highest)}; unique records: {count(before.unique)} of "
+        f"row was {share(before.highest)} and is {share(after.highest)}; unique rows: {count(before.unique)} of "
         f"{count(before.records)} before, {count(after.unique)} after."
     )
     judged = [check for check in verification.checks if check.passed is not None]
@@ -144,7 +144,7 @@ def left_out_text(left_out: int, records: int) -> str:
     """Return how many records are in no row, in a sentence after others; "" where none is left out."""
     if not left_out:
         return ""
-    return f" {count(left_out)} of {count(records)} records ({share(left_out / records)}) were left out of the release."
+    return f" {count(left_out)} of {count(records)} rows ({share(left_out / records)}) were left out of the release."
 
 
 @st.fragment

@@ -40,7 +40,7 @@ COLUMNS = {
     "Values": st.column_config.NumberColumn(
         format="localized", width="small", help="How many different values there are."
     ),
-    "Missing": st.column_config.NumberColumn(format="localized", width="small", help="How many records lack a value."),
+    "Missing": st.column_config.NumberColumn(format="localized", width="small", help="How many rows lack a value."),
     "Domain": st.column_config.TextColumn(
         width=150,
         help="The range or levels against which detail is measured: declared, or read from the data.",

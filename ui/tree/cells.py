@@ -21,7 +21,7 @@ def cells(ws: Workspace) -> None:
         st.info(plain(made.why), icon=":material/info:")
     show_promise(guarantee_of(made.method))
     if ws.settings.generalizer == "tiered":
-        st.caption("Tiered boxes share records, so counts, means and medians would count people twice.")
+        st.caption("Tiered boxes share rows, so counts, means and medians would count people twice.")
     writing_choice(ws, "writing", WRITINGS)
     writing_choice(ws, "numbers", NUMBERS)
     if ws.ready("release"):

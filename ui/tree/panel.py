@@ -45,7 +45,7 @@ def show_legend(shades: tuple[Shade, ...], what: str) -> None:
         f'<div style="font-size:.78rem;display:flex;flex-wrap:wrap;gap:.1rem .9rem;align-items:center">'
         f"<b>{_html(what)}</b>{marks}"
         "<span>double border: a group</span><span>dashed: merged into the group above</span>"
-        "<span>⚠ fewer than k records</span><span>▸ folded branch</span></div>"
+        "<span>⚠ fewer than k rows</span><span>▸ folded branch</span></div>"
     )
 
 
@@ -93,8 +93,8 @@ def show_node(
                 "Zoom into this branch", icon=":material/zoom_in:", type="tertiary", on_click=on_open, args=(node,)
             )
         st.button("Close", icon=":material/close:", type="tertiary", on_click=on_close)
-    whose = "" if tree.unit == "record" else f", of {plural(int(tree.persons.n[node]), 'person')}"
-    size = f"{count(tree.n[node])} of {count(tree.n[0])} records{whose}"
+    whose = "" if tree.unit == "row" else f", of {plural(int(tree.persons.n[node]), 'person')}"
+    size = f"{count(tree.n[node])} of {count(tree.n[0])} rows{whose}"
     st.header(f"{what.capitalize()} {node:,}: {size}", anchor=False)
     st.markdown(plain(rule_text(tree, encodings, node)))
     st.subheader("What somebody who knows this learns", anchor=False)
@@ -128,7 +128,7 @@ def learnt_sentences(encoded: EncodedTable, risk: NodeRisk, pruning: Pruning, no
         largest = int(counts.argmax())
         here, whole = int(counts[largest]), float(tree.sums[0][largest] / max(int(tree.n[0]), 1))
         sentences.append(
-            f"{target.title}: {class_name(target.texts[largest])}, {here:,} of {plural(int(tree.n[node]), 'record')} "
+            f"{target.title}: {class_name(target.texts[largest])}, {here:,} of {plural(int(tree.n[node]), 'row')} "
             f"({chance_text(here / max(int(tree.n[node]), 1))}; in the whole table {chance_text(whole)})."
         )
     if risk.numeric is not None:
@@ -214,7 +214,7 @@ def show_parts(ws: Workspace, pruning: Pruning, node: int, bands: Mapping[int, N
     if len(sizes) < 2:
         return
     st.markdown(
-        f"**Inside.** Its records are divided into {plural(len(sizes), 'smaller group')} of "
+        f"**Inside.** Its rows are divided into {plural(len(sizes), 'smaller group')} of "
         f"{plain(span_text(min(sizes), max(sizes)))} that look alike in the release: neighbours that fit best."
     )
     flow = ws.flow
@@ -232,7 +232,7 @@ def measures(risk: NodeRisk, encoded: EncodedTable, node: int) -> list[tuple[str
             "learnt about a person's quasi-identifiers by knowing that they belong here (BIG): "
             "the narrower the rule, the more.",
         ),
-        (f"{risk.icr[node]:.2f} bits", "still needed to find one person among the records here (ICR = log₂ n)."),
+        (f"{risk.icr[node]:.2f} bits", "still needed to find one person among the rows here (ICR = log₂ n)."),
         (
             f"{risk.tidi[node]:.2f} bits",
             "in all between an attacker and one person (TIDI = BIG + ICR): the lower, the riskier.",
@@ -240,14 +240,14 @@ def measures(risk: NodeRisk, encoded: EncodedTable, node: int) -> list[tuple[str
     ]
     if encoded.target.n_classes > 1:
         name = encoded.target.title
-        facts.append((f"{count(risk.error[node])} records", f"are not in the largest class of {name} here (E)."))
+        facts.append((f"{count(risk.error[node])} rows", f"are not in the largest class of {name} here (E)."))
     return facts if risk.numeric is None else [*facts, *number_measures(risk.numeric, node)]
 
 
 def number_measures(numeric: NumericRisk, node: int) -> list[tuple[str, str]]:
     """Return what a node tells about numeric sensitive columns, in plain words with the symbol after."""
     p_value = numeric.p_value[node]
-    tested = "of drawing records that vary together this unlike the whole table, by chance (p-value)."
+    tested = "of drawing rows that vary together this unlike the whole table, by chance (p-value)."
     facts = [
         (
             number_text(numeric.digression[node]),
@@ -313,7 +313,7 @@ def group_columns(table: pd.DataFrame) -> dict[str, Any]:
         "BIG": st.column_config.NumberColumn("BIG, bits", help="Learnt about the quasi-identifiers", **bits),
         "ICR": st.column_config.NumberColumn("ICR, bits", help="Still needed to find one person: log₂ n", **bits),
         "TIDI": st.column_config.NumberColumn("TIDI, bits", help="BIG + ICR; low is risky", **bits),
-        "E": st.column_config.NumberColumn("E", help="Records outside the largest class", format="localized"),
+        "E": st.column_config.NumberColumn("E", help="Rows outside the largest class", format="localized"),
         "digression": st.column_config.NumberColumn("Δ", help="Digression; large is risky", format="%.4g"),
         "SSE": st.column_config.NumberColumn("SSE", help="Squared error around the means", format="%.4g"),
         "p-value": st.column_config.NumberColumn("p", help="Of the covariance test", format="%.3g"),

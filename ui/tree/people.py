@@ -111,9 +111,9 @@ def people(
 def title_of(title: str, shades: Sequence[Shade], stripes: Leaving | None) -> str:
     """Return what the colours say, and what is counted beside them."""
     if stripes is not None and stripes.ranges:
-        return f"Narrowest range of {stripes.number} for 8 in 10 of a group; records"
+        return f"Narrowest range of {stripes.number} for 8 in 10 of a group; rows"
     counted = stripes is not None and any(shade.level in stripes.records for shade in shades if shade.level)
-    return f"{title}; records" if counted else title
+    return f"{title}; rows" if counted else title
 
 
 def legend_of(shades: Sequence[Shade], stripes: Leaving | None, theme: str) -> list[dict[str, str]]:

@@ -145,7 +145,7 @@ def outcome(ws: Workspace) -> None:
     if verdict.roles:
         st.caption(plain(verdict.roles))
     if verdict.is_folder:
-        st.caption("Checked from the file alone. Each row was held against its own record when the folder was made.")
+        st.caption("Checked from the file alone. Each row was compared with its original when the folder was made.")
         return
     st.caption(
         "Checked from the file alone. Whether its cells contain the values of the people it was made from, and what "

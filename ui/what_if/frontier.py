@@ -27,7 +27,7 @@ def frontier(ws: Workspace) -> None:
     if ws.flow.recipe.mondrian:
         st.caption(
             "A Mondrian partition is made anew for every k. The curves are cuts of the decision tree; the baselines "
-            "are among the methods that must look at every record."
+            "are among the methods that must look at every row."
         )
     cuts = flow_of_cuts(ws)
     if not every_k_ready(ws, cuts, "frontier"):
@@ -87,9 +87,9 @@ def slower(ws: Workspace, flow: Flow) -> Sequence[Point]:
 
     key = (flow.tree, flow.limits_beside_k)
     methods = len(fitting_methods(flow.encoded))
-    label = f"Add {methods} methods that must look at every record (tiered, refine, blends, Mondrian)"
-    parts = parts_of(ws, "record frontier", key)
-    return answer_of_job(ws, "record frontier", key, label, work) or parts
+    label = f"Add {methods} methods that must look at every row (tiered, refine, blends, Mondrian)"
+    parts = parts_of(ws, "row frontier", key)
+    return answer_of_job(ws, "row frontier", key, label, work) or parts
 
 
 def here(ws: Workspace, points: Sequence[Point]) -> Point | None:

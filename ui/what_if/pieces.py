@@ -47,7 +47,7 @@ def figures_of_groups(ws: Workspace) -> dict[str, float]:
     tree, cut = ws.flow.tree, ws.flow.pruning.cut()
     smallest = int(tree.persons.n[cut].min())
     figures = {"groups": len(cut), "smallest": smallest, "gcp": cut_gcp(tree, ws.flow.node_ncp, cut)}
-    if tree.unit == "record":
+    if tree.unit == "row":
         figures["risk"] = 1 / smallest
     if ws.flow.encoded.target.name and not ws.flow.encoded.by_numbers:
         figures["error"] = cut_error(tree, cut)
@@ -56,9 +56,7 @@ def figures_of_groups(ws: Workspace) -> dict[str, float]:
 
 def what_these_are(ws: Workspace) -> str:
     """Return of what the figures are, in words: the groups of the tree, however they are released."""
-    text = (
-        "This table is kept in pieces, so these figures are those of the tree's groups, without a look at any record."
-    )
+    text = "This table is kept in pieces, so these figures are those of the tree's groups, without a look at any row."
     if folder_result(ws) is None:
         text += " The checker looks at every released row once the release is made."
     if ws.settings.generalizer != "uniform":
@@ -98,7 +96,7 @@ def promises_of_groups(ws: Workspace) -> list[str]:
     lines = [
         f"{HOLDS if smallest >= k else FAILS} The smallest group has {plural(smallest, tree.unit)}; k asks for {k:,}."
     ]
-    if tree.unit == "record":
+    if tree.unit == "row":
         lines.append(f"{REPORTED} A person is linked to a row with a chance of at most {share(1 / smallest)}.")
     for margin in margins(tree, flow.risk, flow.encoded, flow.limits_beside_k)[1:]:
         mark = HOLDS if bool(margin.passes[cut].all()) else FAILS
@@ -107,7 +105,7 @@ def promises_of_groups(ws: Workspace) -> list[str]:
         alike = int(tree.n[cut][margin.achieved[cut] <= 1].sum())
         if margin.limit == "l-diversity" and alike:
             lines.append(
-                f"{REPORTED} {plural(alike, 'record')} share one value of {plain(margin.title)} with all of their "
+                f"{REPORTED} {plural(alike, 'row')} share one value of {plain(margin.title)} with all of their "
                 "group: it is disclosed without linking anybody. Ask for l = 2 under *Other limits*."
             )
     return lines
@@ -138,7 +136,7 @@ def losses_in_pieces(ws: Workspace) -> None:
             "Column", names, place_of(state.column, names), key=f"what if column {ws.edition} {len(names)}"
         )
         key = (flow.schema.bare, flow.settings, name)
-        label = f"Show it before and after: one pass over {plural(ws.n_records, 'record')}"
+        label = f"Show it before and after: one pass over {plural(ws.n_records, 'row')}"
         column = answer_of_job(ws, "distribution", key, label, lambda job: flow.watch(job.go_on).distribution(name))
         if column is not None:
             st.markdown(f"**{plain(moved_sentence(column))}**")

@@ -140,7 +140,7 @@ def headline(before: SampleRisk, after: SampleRisk) -> str:
     apart = before.alone_there is not None and high > before.marketer
     chance = f"{share(low)} to {share(high)}, as two models have it," if apart else f"{share(before.marketer)}"
     text = (
-        f"A link between a record and a person is right with a chance of {chance} on average, and of "
+        f"A link between a row and a person is right with a chance of {chance} on average, and of "
         f"{share(after.marketer)} after release."
     )
     if not before.alone:
@@ -167,13 +167,13 @@ def risk_figure(before: SampleRisk, after: SampleRisk) -> go.Figure:
             name=name,
             mode="lines",
             line={"shape": "vh", "color": colour, "width": 2},
-            hovertemplate="risk of %{x:.3g} or more: %{y:.1%} of the records<extra></extra>",
+            hovertemplate="risk of %{x:.3g} or more: %{y:.1%} of the rows<extra></extra>",
         )
     figure.update_layout(
         height=240,
         margin={"l": 0, "r": 10, "t": 4, "b": 0},
-        xaxis={"title": "risk of a record", "tickformat": ".0%", "range": [0, None], "rangemode": "tozero"},
-        yaxis={"title": "records at risk", "tickformat": ".0%", "range": [0, 1.02]},
+        xaxis={"title": "risk of a row", "tickformat": ".0%", "range": [0, None], "rangemode": "tozero"},
+        yaxis={"title": "rows at risk", "tickformat": ".0%", "range": [0, 1.02]},
         legend={"orientation": "h", "y": 1.15},
     )
     return figure
@@ -183,8 +183,8 @@ def figures(before: SampleRisk, after: SampleRisk) -> pd.DataFrame:
     """Return the figures of the original and of the release, one a row."""
     rows = {
         "Records": lambda risk: count(len(risk.rows)),
-        "Unique records": lambda risk: count(risk.alone),
-        "Highest risk of a record": lambda risk: share(risk.risk.max()),
+        "Unique rows": lambda risk: count(risk.alone),
+        "Highest risk of a row": lambda risk: share(risk.risk.max()),
         "Average risk (marketer)": lambda risk: share(risk.marketer),
         "Links expected to be right": lambda risk: count(round(risk.risk.sum())),
         "Prosecutor, highest": lambda risk: share(risk.prosecutor.highest),
@@ -239,7 +239,7 @@ def k_for_sample(ws: Workspace, before: SampleRisk) -> None:
     by_map, _ = k_map_size(limit, n, size, ERROR, truncated=True)
     k = max(by_risk, by_map)
     st.markdown(
-        f"Against the journalist, **k = {count(by_risk)}** keeps the risk of a record at one in {count(limit)}, if "
+        f"Against the journalist, **k = {count(by_risk)}** keeps the risk of a row at one in {count(limit)}, if "
         f"everybody was as likely to be drawn. From **k = {count(by_map)}** on, a group stands for more than "
         f"{count(limit)} people of the population, but for an error of {share(ERROR)}. Neither stops the prosecutor."
     )
@@ -252,7 +252,7 @@ def k_for_sample(ws: Workspace, before: SampleRisk) -> None:
 def people_alone(risk: SampleRisk) -> str:
     """Return how many people are alone in the population, estimated, or the records that were found to be."""
     if risk.uniques is None:
-        return f"{count(risk.sure or 0)} of the records"
+        return f"{count(risk.sure or 0)} of the rows"
     best = risk.uniques.best
     return "no estimate" if best.uniques is None else f"{best.uniques:,.0f} of {count(risk.uniques.population)}"
 
@@ -271,19 +271,17 @@ def notes(risk: SampleRisk) -> str:
     log_linear = ""
     if risk.log_linear is not None:
         alone = f"{risk.log_linear.alone:,.1f}"
-        log_linear = (
-            f" If columns were independent, {alone} of the unique records would be alone there, too (log-linear)."
-        )
+        log_linear = f" If columns were independent, {alone} of the unique rows would be alone there, too (log-linear)."
     return (
         f"{text} People alone in it, before release: by the model {plain(best.model)}; all models: "
-        f"{plain('; '.join(models))}.{log_linear} An estimate is no bound: records of a small sample are often alone "
-        "although many people are like them, and the risk of a record is too low where most people are alone."
+        f"{plain('; '.join(models))}.{log_linear} An estimate is no bound: rows of a small sample are often alone "
+        "although many people are like them, and the risk of a row is too low where most people are alone."
     )
 
 
 def riskiest_records(ws: Workspace, before: SampleRisk) -> None:
     """Draw the riskiest records of the table, with what makes them risky."""
-    st.subheader("The riskiest records", anchor=False)
+    st.subheader("The riskiest rows", anchor=False)
     st.caption("Of the table as it stands, for you alone: only the internal report names some, by row.")
     flow, state = ws.flow, ws.state(WhatIfState)
     table, schema = flow.table, flow.schema
@@ -311,7 +309,7 @@ def riskiest_records(ws: Workspace, before: SampleRisk) -> None:
         | its_values
         for record, its_values in zip(records, values, strict=True)
     ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", key="riskiest records")
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", key="riskiest rows")
     most = int(np.argmax(special.contribution))
     part = f"**{plain(names[most])}** is part of {share(special.contribution[most])} of all scores. "
-    st.caption(f"{part}A score adds up the sets of columns on which a record is alone, small ones counting more.")
+    st.caption(f"{part}A score adds up the sets of columns on which a row is alone, small ones counting more.")
