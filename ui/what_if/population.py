@@ -146,12 +146,12 @@ def headline(before: SampleRisk, after: SampleRisk) -> str:
     if not before.alone:
         return f"Nobody is alone in the table. {text}"
     if before.sure is not None:
-        alone = f"{count(before.sure)} of {plural(before.alone, 'unique record')} are alone in the population, too."
+        alone = f"{count(before.sure)} of {plural(before.alone, 'unique row')} are alone in the population, too."
     elif before.size == len(before.rows):
         return f"The table counts as the whole population. {text}"
     else:
         part = "an unknown part" if before.alone_there is None else f"about {share(before.alone_there)}"
-        alone = f"Of {plural(before.alone, 'unique record')} {part} are alone in the population, too."
+        alone = f"Of {plural(before.alone, 'unique row')} {part} are alone in the population, too."
     return f"{alone} {text}"
 
 
