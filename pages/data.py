@@ -24,7 +24,7 @@ def overview(ws: Workspace) -> None:
     st.title(plain(ws.title), anchor=False)
     st.markdown("Correct here what was read wrongly.")
     with st.container(horizontal=True, gap="large"):
-        st.metric("Records", count(reading.n_records))
+        st.metric("Rows", count(reading.n_records))
         st.metric("Columns", count(len(reading.names)))
         st.metric("Size", size(reading.size))
         st.metric("Format", plain(reading.format))

@@ -311,9 +311,7 @@ def _count_check(
     a class and its rows all fit each other and can be exchanged.
     """
     if evidence.schema.person is not None:  # what fits are records, several of a person
-        promise, failure = (
-            text.replace("people", "rows").replace("person", "row") for text in (promise, failure)
-        )
+        promise, failure = (text.replace("people", "rows").replace("person", "row") for text in (promise, failure))
     comparison, k = evidence.comparison, evidence.required.k
     if comparison is None:
         return ()

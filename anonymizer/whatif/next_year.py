@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anonymizer.flow import Flow
 
 FIGURES = {
-    "records": "Records",
+    "records": "Rows",
     **{name: NAMES["measure"][name] for name in ("groups", "smallest")},
     "unique_before": "Unique before, share of rows",
     **{name: NAMES["measure"][name] for name in ("risk", "posterior", "gcp")},

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pandas as pd
@@ -174,7 +174,8 @@ class History:
         did.
 
         What was undone is forgotten. ``what``: by default the names of what changed. ``time``: now when not given. The
-        first record of an empty history is its start.
+        first record of an empty history is its start. A number that moves on soon after it moved, as a slider does, is
+        still the decision before: one step to take back.
         """
         now = self.state
         if not self.entries and not self.start:
@@ -182,14 +183,15 @@ class History:
         changed = [key for key in {**now, **choices} if now.get(key) != choices.get(key)]
         if not changed:
             return self
-        stamp = (time or datetime.now(UTC)).isoformat(timespec="seconds")
-        entry = Entry(
-            stamp,
-            (what or _names(changed))[:LONGEST_WHAT],
-            {key: now.get(key) for key in changed},
-            {key: choices.get(key) for key in changed},
-        )
-        entries = (*self.entries[: self.position], entry)
+        moment = time or datetime.now(UTC)
+        before = {key: now.get(key) for key in changed}
+        after = {key: choices.get(key) for key in changed}
+        entries = self.entries[: self.position]
+        if self.last is not None and not self.can_redo and _moves_on(self.last, before, after, moment):
+            before, entries = dict(self.last.before), entries[:-1]
+        if before != after:
+            stamp = moment.isoformat(timespec="seconds")
+            entries = (*entries, Entry(stamp, (what or _names(changed))[:LONGEST_WHAT], before, after))
         return replace(self, entries=entries, position=len(entries))
 
     def at(self, position: int) -> "History":
@@ -210,6 +212,21 @@ class History:
     def redo(self) -> "History":
         """Return the history with the decision that was taken back last; the same when there is none."""
         return self.at(min(len(self.entries), self.position + 1))
+
+
+DRAG = timedelta(seconds=2)
+"""Less than this passes between two moves of a slider that is dragged; moments are kept in whole seconds."""
+
+
+def _moves_on(last: Entry, before: Mapping[str, Any], after: Mapping[str, Any], moment: datetime) -> bool:
+    """Return True when a change is one more move of the setting that the last decision moved: a number, a moment
+    ago."""
+    if len(after) != 1 or set(after) != set(last.after) or moment - datetime.fromisoformat(last.time) >= DRAG:
+        return False
+    return all(
+        isinstance(value, int | float) and not isinstance(value, bool)
+        for value in (*last.before.values(), *before.values(), *after.values())
+    )
 
 
 def _names(keys: Sequence[str]) -> str:

@@ -64,12 +64,12 @@ def cancel(page: Page, process: int) -> None:
     expect(page.get_by_text("The reading of second.csv was stopped.")).to_be_visible()
     assert_ends(process)
     expect(page.get_by_role("heading", name="first.csv")).to_be_visible()
-    expect(number(page, "Records")).to_have_text("20")
+    expect(number(page, "Rows")).to_have_text("20")
     settle(page)
     page.get_by_text("Open another table").click()
     drop(page, SECOND, "second.csv")
     expect(page.get_by_role("heading", name="second.csv")).to_be_visible()
-    expect(number(page, "Records")).to_have_text("40")
+    expect(number(page, "Rows")).to_have_text("40")
     expect(page.get_by_text("was stopped")).to_have_count(0)
 
 

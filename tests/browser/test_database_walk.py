@@ -71,7 +71,7 @@ def read_the_table(dashboard: Served, postgresql: Cluster, page: Page) -> None:
 
     ask(page, "A table", "public.people", CANARY)
     expect(page.get_by_role("heading", name=re.compile("postgresql:.?public.people"))).to_be_visible()
-    expect(number(page, "Records")).to_have_text("40")
+    expect(number(page, "Rows")).to_have_text("40")
     step(page, "Roles").click()
     expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
     settle(page)

@@ -81,7 +81,7 @@ def test_drop__roles__release__download__verify(
     released = download(page, "CSV", tmp_path)
     report = download(page, "Report (JSON)", tmp_path)
     risk = linkage_risk(read_release(released), quasi)
-    assert figure(page, "Records") == f"{risk.records:,}" == f"{len(frame):,}"
+    assert figure(page, "Rows") == f"{risk.records:,}" == f"{len(frame):,}"
     assert figure(page, "Groups") == f"{risk.groups:,}"
     assert figure(page, "Smallest group") == f"{risk.smallest:,}"
 

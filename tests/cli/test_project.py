@@ -23,9 +23,9 @@ def test_project__of_a_packet_decides_next_years_file(capsys: Capture) -> None:
     assert lines[0] == "Roles taken from people.csv. Differences:"
     assert any(line.startswith("renamed?") and "'post_code'" in line for line in lines)
     assert any(line.startswith("new column") and "'ward'" in line for line in lines)
-    assert lines.index("") < next(at for at, line in enumerate(lines) if line.startswith("Records"))
-    then_and_now = next(line.split() for line in lines if line.startswith("Records"))
-    assert then_and_now == ["Records", "300", "320"]
+    assert lines.index("") < next(at for at, line in enumerate(lines) if line.startswith("Rows"))
+    then_and_now = next(line.split() for line in lines if line.startswith("Rows"))
+    assert then_and_now == ["Rows", "300", "320"]
     report = json.loads(Path("report.json").read_text("utf-8"))
     assert report["provenance"]["parameters"]["k"] == 5
     roles = {column["name"]: column["role"] for column in report["provenance"]["schema"]["columns"]}

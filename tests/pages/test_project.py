@@ -108,7 +108,7 @@ def test_next_years_file__is_decided_as_then_and_says_what_changed() -> None:
     app.run()
     assert not app.exception
     figures = next(item.value for item in app.dataframe if "Then" in item.value.columns).set_index("")
-    assert figures.loc["Records"].tolist() == ["120", "100"]
+    assert figures.loc["Rows"].tolist() == ["120", "100"]
     assert figures.loc["Groups"].tolist() == [
         f"{before.flow.after.groups:,}",
         f"{ws.flow.after.groups:,}",

@@ -122,7 +122,7 @@ def test_customers__the_page_says_what_the_release_is() -> None:
     assert len(app.success) == 1
     assert not app.error
     strip = {item.label: item.value for item in app.metric}
-    assert strip["Records"] == "14"
+    assert strip["Rows"] == "14"
     assert strip["Groups"] == str(risk.groups)
     assert strip["Smallest group"] == str(risk.smallest)
     assert strip["Highest risk"] == share(risk.highest)

@@ -36,7 +36,7 @@ def test_uniform__is_foreseen_exactly(ws: Workspace) -> None:
     foreseen = values(ws)
     assert not ws.ready("release")
     released = linkage_risk(ws.flow.release.frame(), SCHEMA.quasi_identifying)
-    assert foreseen["Records"] == count(len(TABLE))
+    assert foreseen["Rows"] == count(len(TABLE))
     assert foreseen["Smallest group"] == count(released.smallest)
     assert foreseen["Highest risk"] == share(released.highest)
     assert foreseen["Detail lost (GCP)"] == share(gcp(ws.flow.release, ws.flow.encoded.encodings))

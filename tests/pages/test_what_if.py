@@ -134,7 +134,7 @@ def test_cells_that_count__are_given_up_for_boxes_that_share_records() -> None:
     ws = app.session_state["workspace"]
     assert (ws.settings.writing, ws.settings.numbers) == ("sets", "public")
     assert not any("Write sets and ranges" in error.value for error in app.error)
-    assert metrics(app)["Records"] == count(len(TABLE))
+    assert metrics(app)["Rows"] == count(len(TABLE))
     ws.set(writing="concatenate", generalizer="tiered")
     assert ws.settings.writing == "concatenate"
     ws.set(writing="weighted", generalizer="refine")

@@ -1,5 +1,9 @@
 """Scenarios, history and project on the What-if page: each is kept, compared, and gone back to."""
 
+from datetime import timedelta
+
+import pytest
+
 from anonymizer.checking.linkage import linkage_risk
 from anonymizer.pipeline import anonymize
 from anonymizer.schema import Role
@@ -90,7 +94,8 @@ def test_names_of_scenarios_stay_different() -> None:
     assert fresh_name(ws.scenarios, "b") == "b"
 
 
-def test_undo_and_redo__bring_back_what_held() -> None:
+def test_undo_and_redo__bring_back_what_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anonymizer.whatif.scenarios.DRAG", timedelta(0))  # else it is one drag
     app = open_view(session(k=10))
     for k in (15, 30):
         slider(app).set_value(k).run()
@@ -117,7 +122,8 @@ def test_undo_of_a_role__comes_back_too() -> None:
     assert "occupation" not in ws.schema.quasi_identifying
 
 
-def test_history__is_shown_and_gone_back_through() -> None:
+def test_history__is_shown_and_gone_back_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anonymizer.whatif.scenarios.DRAG", timedelta(0))
     app = open_view(session(k=10), "History and project")
     for k in (15, 30):
         slider(app).set_value(k).run()

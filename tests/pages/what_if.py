@@ -65,7 +65,7 @@ def figures_of(ws: Workspace) -> dict[str, str]:
     so_far = "Yes, so far" if risk.smallest >= p.k else "k is not kept"
     return {
         "Ready": f"{len(stopping):,} open so far" if stopping else so_far,
-        "Records": count(risk.records),
+        "Rows": count(risk.records),
         "Groups": count(risk.groups),
         "Smallest group": count(risk.smallest),
         "Highest risk": share(risk.highest),

@@ -77,7 +77,7 @@ def test_bomb__of_one_session_does_not_disturb_another(app_server: str) -> None:
         thread = threading.Thread(target=bring_bombs, daemon=True)
         thread.start()
         other.click("Use")
-        assert other.shows("Records")
+        assert other.shows("Rows")
         other.open("roles")
         other.click("Accept")
         other.open("tree")

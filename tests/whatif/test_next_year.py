@@ -119,6 +119,6 @@ def test_profile__is_of_the_release() -> None:
     assert profile.figures["gcp"] == flow.utility.gcp
     assert project.last is not None
     rows = compare_figures(project.last, profile)
-    assert rows[0] == ("Records", "200", "200")
+    assert rows[0] == ("Rows", "200", "200")
     assert len(rows) == len(profile.figures) == 7
     assert compare_figures(Profile(), profile) == ()

@@ -1,7 +1,7 @@
 """Scenarios beside each other, and a history that can be gone through in any order."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 import pytest
@@ -12,6 +12,7 @@ from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.schema import Role, Schema
 from anonymizer.whatif.frontier import Point
 from anonymizer.whatif.scenarios import (
+    DRAG,
     FIGURES,
     History,
     Scenario,
@@ -100,12 +101,33 @@ def test_history__records_what_changed_and_goes_anywhere() -> None:
     assert not history.undo().undo().can_undo
     assert history.at(0).redo().state == {"k": 12, "l": None}
     assert history.at(1).redo().redo().redo() == history
-    branched = history.at(1).record({"k": 30, "l": None})
+    branched = history.at(1).record({"k": 30, "l": None}, time=moment + timedelta(minutes=1))
     assert [entry.after for entry in branched.entries] == [{"k": 12}, {"k": 30}]
     assert history.record(history.state) is history
     for moment_that_was_not in (-1, 3):
         with pytest.raises(ParameterError):
             history.at(moment_that_was_not)
+
+
+def test_history__one_drag_of_a_slider_is_one_decision() -> None:
+    moment = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    start = History().record({"k": 10, "l": None, "method": "pack"})
+    history = start
+    for number, k in enumerate((11, 12, 15)):
+        history = history.record({**history.state, "k": k}, time=moment + timedelta(seconds=number))
+    assert [entry.changes for entry in history.entries] == [(("k", "10", "15"),)]
+    assert history.undo().state["k"] == 10
+    back = history.record({**history.state, "k": 10}, time=moment + timedelta(seconds=3))
+    assert (back.entries, back.position) == ((), 0), "it came back to where it was"
+    later = history.record({**history.state, "k": 20}, time=moment + timedelta(seconds=30))
+    assert len(later.entries) == 2
+    other = history.record({**history.state, "l": 2.0}, time=moment + timedelta(seconds=3))
+    assert len(other.entries) == 2
+    for first, then in (({"method": "refine"}, {"method": "tiered"}), ({"l": 2.0}, {"l": None})):
+        two = start.record({**start.state, **first}, time=moment)
+        assert len(two.record({**two.state, **then}, time=moment).entries) == 2, "no number that moves on"
+    undone = history.record({**history.state, "l": 2.0}, time=moment).undo()
+    assert undone.record({**undone.state, "k": 16}, time=moment).state["k"] == 16
 
 
 def test_history__of_columns_in_words() -> None:
@@ -124,9 +146,9 @@ def test_history__of_columns_in_words() -> None:
 def test_history__every_moment_is_the_choices_that_were_recorded(steps: list) -> None:
     """Against a list of states and a place in it."""
     history, states, place = History().record({"a": 9, "b": 9, "c": 9}), [{"a": 9, "b": 9, "c": 9}], 0
-    for step in steps:
+    for number, step in enumerate(steps):
         if isinstance(step, dict):
-            history = history.record(step)
+            history = history.record(step, time=datetime(2026, 1, 31, tzinfo=UTC) + number * DRAG)
             if step != states[place]:
                 states, place = [*states[: place + 1], step], place + 1
         elif 0 <= place + step < len(states):

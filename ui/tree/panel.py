@@ -307,7 +307,7 @@ def group_columns(table: pd.DataFrame) -> dict[str, Any]:
     columns = {
         "node": st.column_config.NumberColumn("Node", width="small"),
         "rule": st.column_config.TextColumn("Rule", width="large"),
-        "records": st.column_config.NumberColumn("Records", format="localized"),
+        "records": st.column_config.NumberColumn("Rows", format="localized"),
         "largest class": st.column_config.TextColumn("Largest class"),
         "its share": st.column_config.NumberColumn("Its share", format="percent"),
         "BIG": st.column_config.NumberColumn("BIG, bits", help="Learnt about the quasi-identifiers", **bits),

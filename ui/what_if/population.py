@@ -182,7 +182,7 @@ def risk_figure(before: SampleRisk, after: SampleRisk) -> go.Figure:
 def figures(before: SampleRisk, after: SampleRisk) -> pd.DataFrame:
     """Return the figures of the original and of the release, one a row."""
     rows = {
-        "Records": lambda risk: count(len(risk.rows)),
+        "Rows": lambda risk: count(len(risk.rows)),
         "Unique rows": lambda risk: count(risk.alone),
         "Highest risk of a row": lambda risk: share(risk.risk.max()),
         "Average risk (marketer)": lambda risk: share(risk.marketer),
