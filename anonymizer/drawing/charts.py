@@ -210,7 +210,7 @@ def distribution_figure(column: "Distribution") -> Any:
                 hovertemplate="%{customdata}: %{x:,.0f} rows<extra>" + name + "</extra>",
             )  # fmt: skip
         figure.update_yaxes(tickvals=at, ticktext=labels, autorange="reversed", automargin=True)
-        figure.update_xaxes(title_text="records", rangemode="tozero")
+        figure.update_xaxes(title_text="rows", rangemode="tozero")
         height = 130 + 34 * len(labels)
     else:
         edges = _axis_values(column)
@@ -225,7 +225,7 @@ def distribution_figure(column: "Distribution") -> Any:
         )  # fmt: skip
         absent = "" if not any(column.missing) else " (missing: {:,.0f} before, {:,.0f} after)".format(*column.missing)
         figure.update_xaxes(title_text=literal(_short(column.title or column.name)) + absent)
-        figure.update_yaxes(title_text="records", rangemode="tozero")
+        figure.update_yaxes(title_text="rows", rangemode="tozero")
         height = 360
     figure.update_layout(
         height=height,

@@ -98,10 +98,10 @@ def group_table(
 
 
 def shared_cells(released: pd.DataFrame, names: Sequence[str], rows: NDArray[np.bool_]) -> pd.DataFrame:
-    """Return the combinations of released cells in some rows, and the records that share each, the most first.
+    """Return the combinations of released cells in some rows, and the rows that share each, the most first.
 
     ``names``: the columns; ``rows`` (n,): True for the rows that are looked at.
     """
     counts = released.loc[rows].groupby(list(names), dropna=False, observed=True).size()
     counts = counts.sort_values(ascending=False, kind="stable")
-    return pd.DataFrame({"records": counts.to_numpy(), **counts.index.to_frame(index=False)})
+    return pd.DataFrame({"rows": counts.to_numpy(), **counts.index.to_frame(index=False)})

@@ -410,7 +410,7 @@ def test_bar__says_what_the_other_role_would_do_to_the_first_figure() -> None:
     bar = next(group for group in app.button_group if group.label == "Role of the selected columns")
     app = bar.set_value(Role.SENSITIVE).run()
     then = metric(app, "Rows that fit one person only")
-    assert sentence == f"If sensitive: rows that fit one person only, {then}, not {now}."
+    assert sentence == f"If sensitive: {then} rows fit one person, now {now}."
     assert then != now
 
 
@@ -477,6 +477,41 @@ def test_hierarchy__is_brought_seen_taken_away_and_taken_off() -> None:
     app = press(app, "Take the hierarchy off")
     assert not session_of(app).schema["stage"].cuts
     assert session_of(app).schema["stage"].domain is None
+
+
+def test_hierarchy__is_named_in_a_table() -> None:
+    def named(app: AppTest, *groups: str, more: tuple[dict[str, str], ...] = ()) -> AppTest:
+        ws = session_of(app)
+        app.session_state[f"groups of {ws.edition} {ws.state(RolesState).hierarchies} stage"] = {
+            "edited_rows": {row: {"Group": group} for row, group in enumerate(groups) if group},
+            "added_rows": list(more),
+            "deleted_rows": [],
+        }
+        return app.run()
+
+    schema = SCHEMA.with_roles({"stage": Role.QUASI_IDENTIFYING})
+    app = open_page(session(schema=schema))
+    next(box for box in app.selectbox if box.label == "Column").set_value("stage").run()
+    use = next(button for button in app.button if button.label == "Use these groups")
+    assert use.disabled
+    labels = list(session_of(app).encoding(session_of(app).schema["stage"]).labels)
+    place = labels.index("high")
+    app = press(
+        named(app, *("high" if at == (place + 1) % len(labels) else "" for at in range(len(labels)))),
+        "Use these groups",
+    )
+    assert not app.exception
+    assert "two different groups" in texts(app), "a group may not be called like a level outside it"
+    groups = ["" if label == "high" else "below" for label in labels]
+    app = press(named(app, *groups, more=({"Level": "severe", "Group": ""},)), "Use these groups")
+    assert not app.exception
+    hierarchy = session_of(app).schema["stage"].cuts.hierarchy
+    assert set(hierarchy.values) == {*labels, "severe"}
+    assert {row[0]: row[1:] for row in hierarchy.rows} == {
+        label: ("below" if label in ("low", "medium") else label, "*") for label in hierarchy.values
+    }
+    released = session_of(app).flow.but(k=5).released["stage"].unique()
+    assert set(map(str, released)) <= {*labels, "below", "*"}
 
 
 def test_rounding__is_declared_beside_the_domain() -> None:

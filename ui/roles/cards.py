@@ -106,7 +106,7 @@ def bar(ws: Workspace, schema: Schema, selected: Mapping[str, Sequence[str]]) ->
         if not names:
             st.caption("Select columns to set roles.")
             return
-        first = ", ".join(map(plain, names[:3])) + (" …" if len(names) > 3 else "")
+        first = ", ".join(plain(shorter(name)) for name in names[:NAMED]) + (" …" if len(names) > NAMED else "")
         role = alike(schema[name].role for name in names)
         st.markdown(f"**{plural(len(names), 'column')}**: {first}", width="content")
         key = f"bar {ws.edition} {state.acts} {'|'.join(names)}"
@@ -117,6 +117,15 @@ def bar(ws: Workspace, schema: Schema, selected: Mapping[str, Sequence[str]]) ->
         )  # fmt: skip
         st.caption(preview(ws, schema, names, role), width="content")
         st.button("Clear", type="tertiary", key="clear columns", on_click=clear, args=(state,))
+
+
+NAMED, LONGEST = 2, 22
+"""Columns that the bar names, and letters of a name at most."""
+
+
+def shorter(name: str) -> str:
+    """Return a name that has room in the bar."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def clear(state: RolesState) -> None:
@@ -160,5 +169,4 @@ def preview(ws: Workspace, schema: Schema, names: Sequence[str], role: Role | No
     if not n or n * ws.n_records > MOST_CELLS:
         return ""
     unique = ws.answers.get("preview", (ws.edition, changed), lambda: ws.flow.but(schema=changed).before.unique)
-    figures = f"{count(unique)}, not {count(ws.flow.before.unique)}"
-    return f"If {ROLE_NAMES[other].lower()}: rows that fit one person only, {figures}."
+    return f"If {ROLE_NAMES[other].lower()}: {count(unique)} rows fit one person, now {count(ws.flow.before.unique)}."

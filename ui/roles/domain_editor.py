@@ -12,7 +12,7 @@ from anonymizer.schema import UNCHANGED, Column, Kind, Role
 from anonymizer.treatments import TREATMENTS, note_of, parts_of
 from anonymizer.values import value_text
 from ui.controls import count, plain, problem
-from ui.roles.hierarchy import hierarchy_editor
+from ui.roles.hierarchy import MOST_LEVELS, hierarchy_editor
 from ui.workspace import Workspace
 
 MOST_WHOLE = 2**53
@@ -20,9 +20,6 @@ MOST_WHOLE = 2**53
 
 NOTHING = "Released unchanged"
 """What no treatment is called."""
-
-MOST_LEVELS = 500
-"""Levels that can sensibly be put in order by hand."""
 
 
 def domain_editor(ws: Workspace) -> None:

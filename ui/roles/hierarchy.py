@@ -1,11 +1,13 @@
-"""The public hierarchy of a column: brought as a file in ARX's form, shown level by level, taken off, taken away."""
+"""The public hierarchy of a column: named here or opened in ARX's form, shown level by level, removed, downloaded."""
+
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 import streamlit as st
 
 from anonymizer.cuts import Cuts
 from anonymizer.errors import AnonymizerError
-from anonymizer.hierarchy import Hierarchy
+from anonymizer.hierarchy import ANYTHING, Hierarchy
 from anonymizer.releasing.hierarchies import public_hierarchy
 from anonymizer.schema import Column, Kind, Role
 from ui.controls import plain, plural, problem
@@ -17,6 +19,13 @@ HELP = (
     "to, level by level: `Sales;Nontechnical;*`. The tree then splits between whole groups only, and cells say groups "
     "by these words (numbers: from the group's lowest to its highest)."
 )
+
+BY_HAND = (
+    "Give levels the same name in *Group*, and the tree keeps them together. A released cell shows a level, the name of "
+    "its group, or `*`. The groups count as public, so add the levels that your table lacks."
+)
+MOST_LEVELS = 500
+"""Levels whose groups can sensibly be named by hand."""
 
 
 def hierarchy_editor(ws: Workspace, column: Column) -> None:
@@ -34,6 +43,8 @@ def hierarchy_editor(ws: Workspace, column: Column) -> None:
         else:
             st.button("Take the hierarchy off", on_click=take_off, args=(ws, column.name), icon=":material/delete:")
         take_away(ws, column)
+    if column.cuts.hierarchy is None and column.kind is Kind.CATEGORICAL:
+        name_groups(ws, column)
 
 
 def levels(hierarchy: Hierarchy) -> None:
@@ -53,18 +64,46 @@ def bring(ws: Workspace, column: Column) -> None:
         "Hierarchy of this column (ARX's CSV)", type=["csv", "txt"], help=HELP,
         key=f"hierarchy {ws.edition} {state.hierarchies} {column.name}",
     )  # fmt: skip
-    if file is None or ws.schema is None or ws.reading is None:
+    if file is not None:
+        take(ws, column, lambda: Hierarchy.from_csv(file.getvalue()))
+
+
+def take(ws: Workspace, column: Column, make: Callable[[], Hierarchy]) -> None:
+    """Make a hierarchy that of the column, or say why it cannot be."""
+    if ws.schema is None:
         return
     try:
-        cuts = Cuts(hierarchy=Hierarchy.from_csv(file.getvalue()))
-        changed = ws.schema.with_column(column.name, cuts=cuts, domain=None)
+        changed = ws.schema.with_column(column.name, cuts=Cuts(hierarchy=make()), domain=None)
         ws.encoding(changed[column.name])
     except AnonymizerError as error:
         problem(error)
         return
-    state.hierarchies += 1
+    ws.state(RolesState).hierarchies += 1
     ws.set_schema(changed)
     st.rerun()
+
+
+def name_groups(ws: Workspace, column: Column) -> None:
+    """Draw a table in which levels get the name of their group, and take the groups as a public hierarchy."""
+    labels = column.domain or ws.encoding(Column(column.name, column.role, column.kind)).labels
+    if not 2 <= len(labels) <= MOST_LEVELS:
+        return
+    st.markdown("**Or name groups of levels here**", help=BY_HAND)
+    rows = pd.DataFrame({"Level": [str(label) for label in labels], "Group": ""})
+    table = st.data_editor(
+        rows, hide_index=True, num_rows="dynamic",
+        key=f"groups of {ws.edition} {ws.state(RolesState).hierarchies} {column.name}",
+        height=min(40 + 36 * len(labels), 320), width="stretch",
+    )  # fmt: skip
+    if st.button("Use these groups", disabled=not table["Group"].fillna("").str.strip().any()):
+        take(ws, column, lambda: Hierarchy(tuple(rows_of(table))))
+
+
+def rows_of(table: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """Yield a row of a hierarchy for each level: its group, or itself where it is in none, and all levels above."""
+    for level, group in table.fillna("").itertuples(index=False):
+        if level.strip():
+            yield level, group.strip() or level, ANYTHING
 
 
 def take_off(ws: Workspace, name: str) -> None:
