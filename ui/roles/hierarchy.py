@@ -21,8 +21,8 @@ HELP = (
 )
 
 BY_HAND = (
-    "Give levels the same name in *Group*, and the tree keeps them together. A released cell shows a level, the name of "
-    "its group, or `*`. The groups count as public, so add the levels that your table lacks."
+    "Give levels the same name in *Group*, and the tree keeps them together. A released cell shows a level, the name "
+    "of its group, or `*`. The groups count as public, so add the levels that your table lacks."
 )
 MOST_LEVELS = 500
 """Levels whose groups can sensibly be named by hand."""
