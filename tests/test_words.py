@@ -20,7 +20,7 @@ INSTEAD = {
     r"\bReady to leave\b": "Ready",
     r"\bdropp?ed on\b": "opened",
     r"\bForget it\b": "Remove table",
-    r"\bbring (a|another|one|it|fewer|files)\b": "use, choose or open",
+    r"\bbring (a|another|one|it|fewer|more|files)\b": "use, choose or open",
     r"\bwaits for its table\b": "Now choose its table.",
     r"\bAccept one chance\b": "Highest risk you accept",
     r"\b(may|can) leave\b": "may be released",

@@ -65,7 +65,7 @@ def too_few(n: int, what: str, k: int) -> GuaranteeError:
     """Return the error that says that the n records, or persons, of a table make no group of k."""
     return GuaranteeError(
         f"The table has {n:,} {what}, fewer than k = {k}: no group can have {k}.",
-        remedy=f"Choose a smaller k or bring more {what}.",
+        remedy=f"Choose a smaller k or add more {what}.",
     )
 
 
@@ -85,7 +85,7 @@ def require_limits(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Li
     """Raise the :class:`GuaranteeError` of :func:`too_few` or :func:`shortfall_of_all` where the records do not make
     one group of k, or a pruning is not ``satisfied``."""
     if encoded.n_persons < limits.k:
-        raise too_few(encoded.n_persons, "records" if encoded.person is None else "persons", limits.k)
+        raise too_few(encoded.n_persons, "rows" if encoded.person is None else "persons", limits.k)
     if not satisfied:
         raise shortfall_of_all(tree, risk, encoded, limits)
 

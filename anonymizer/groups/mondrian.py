@@ -31,7 +31,7 @@ def grow_mondrian(encoded: EncodedTable, k: int, method: str = "median-mondrian"
     if encoded.n_records < k:
         raise GuaranteeError(
             f"The table has {encoded.n_records:,} rows, fewer than k = {k:,}: no group can have {k:,}.",
-            remedy="Choose a smaller k or bring more rows.",
+            remedy="Choose a smaller k or add more rows.",
         )
     criterion = MONDRIAN[method]
     if criterion is None:

@@ -136,7 +136,7 @@ def release_here(
     coded = code_table(table, schema, options, lambda share, what: progress(0.3 * share, what), passed)
     digest = table.digest(passed)
     if coded.encoded.n_persons < s.k:
-        raise too_few(coded.encoded.n_persons, "records" if schema.person is None else "persons", s.k)
+        raise too_few(coded.encoded.n_persons, "rows" if schema.person is None else "persons", s.k)
     progress(0.3, "Growing the tree")
     recipe = recipe_of(s)
     tree, leaf = grow_pieces(coded, recipe, rows, progress=lambda share, what: progress(0.3 + 0.2 * share, what))

@@ -222,7 +222,7 @@ class _Nodes:
         if len(short):
             raise GuaranteeError(
                 f"{len(short):,} of {len(nodes):,} groups have fewer than k = {k:,} "
-                f"{'records' if person is None else 'persons'}; the smallest has {int(count[short].min()):,}.",
+                f"{'rows' if person is None else 'persons'}; the smallest has {int(count[short].min()):,}.",
                 remedy="Prune the tree to its end for this k, or lower k.",
             )
         return cls(

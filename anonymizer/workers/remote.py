@@ -328,7 +328,7 @@ def release_on(
     digests = table.digests()
     coded, who = table.here.table.encoded, table.persons
     if (table.n_records if who is None else who.n) < s.k:
-        raise too_few(*((table.n_records, "records") if who is None else (who.n, "persons")), s.k)
+        raise too_few(*((table.n_records, "rows") if who is None else (who.n, "persons")), s.k)
     progress(0.2, "Growing the tree")
     recipe = recipe_of(s)
     tree = table.grow(recipe, k=s.limits.k if s.grouping in LOCAL else 0)

@@ -187,7 +187,7 @@ def test_too_few_persons__is_an_error_with_words() -> None:
     table["patient"] = ["p", "q", "r"] * 20
     with pytest.raises(an.AnonymizerError, match="The table has 3 persons, fewer than k = 5") as error:
         an.anonymize(table, schema, k=5)
-    assert error.value.remedy == "Choose a smaller k or bring more persons."
+    assert error.value.remedy == "Choose a smaller k or add more persons."
 
 
 def stays(seed: int = 1, persons: int = 120) -> tuple[pd.DataFrame, Schema]:
