@@ -77,7 +77,8 @@ def main() -> None:
             st.info(plain(note), icon=":material/info:")
     with side, st.container(key="roles-side"):
         risk_before(ws)
-        next_step("tree", "Next: grow the tree")
+        with st.container(key="roles-on"):
+            next_step("tree", "Next: grow the tree")
 
 
 main()

@@ -51,7 +51,7 @@ def _child_region(tree: Tree, encodings: tuple[Encoding, ...], node: int, above:
 def rule_text(
     tree: Tree, encodings: tuple[Encoding, ...], node: int, *, brief: bool = False, conditions: Conditions | None = None
 ) -> str:
-    """Return the region of a node in words: a condition for each column on its path; "all records" for the root.
+    """Return the region of a node in words: a condition for each column on its path; "all rows" for the root.
 
     ``conditions``: the node's own, where :func:`regions` has been asked already.
     """
@@ -62,7 +62,7 @@ def rule_text(
 def step_text(
     tree: Tree, encodings: tuple[Encoding, ...], node: int, *, brief: bool = False, conditions: Conditions | None = None
 ) -> str:
-    """Return the condition of the last split on the way to a node, in words; "all records" for the root."""
+    """Return the condition of the last split on the way to a node, in words; "all rows" for the root."""
     parent = int(tree.parent[node])
     if parent < 0:
         return "all rows"

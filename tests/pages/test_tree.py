@@ -305,9 +305,9 @@ def test_inside_a_group__are_the_released_classes() -> None:
     app = open_page(ws)
     sizes = flow.bands[node]
     assert f"divided into {count(len(sizes))} smaller groups" in plain_text(app)
-    cells = next(frame.value for frame in app.dataframe if "records" in frame.value and "node" not in frame.value)
-    assert int(cells["records"].sum()) == flow.pruning.tree.n[node] == sizes.sum()
-    assert cells["records"].min() >= ws.k
+    cells = next(frame.value for frame in app.dataframe if "rows" in frame.value and "node" not in frame.value)
+    assert int(cells["rows"].sum()) == flow.pruning.tree.n[node] == sizes.sum()
+    assert cells["rows"].min() >= ws.k
 
 
 def test_one_row__is_shown_before_and_after() -> None:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from anonymizer.attacks.circles import Circle, alike, circles_of
-from anonymizer.schema import ONCE, Role, Schema
+from anonymizer.reading.patterns import HOUSEHOLD_WORDS, header_phrases
+from anonymizer.schema import DESIGN, ONCE, Role, Schema
 from ui.controls import ROLE_COLOURS, ROLE_LABELS, ROLE_LETTERS, ROLE_NAMES, count, plain, plural, share
 from ui.roles.state import RolesState
 from ui.session import widget_state
@@ -97,6 +98,16 @@ def options_for(names: Sequence[str]) -> list[Role]:
     return [option for option in ROLE_NAMES if option not in ONCE or len(names) == 1]
 
 
+def in_bar(ws: Workspace, schema: Schema, names: Sequence[str]) -> list[Role]:
+    """Return the roles that the bar offers: those that say how a sample was drawn only where a column has or was
+    suggested one, or numbers households. The roles table offers all."""
+    of_sample = any(
+        {schema[name].role, ws.suggest()[name].role} & set(DESIGN) or header_phrases(name) & HOUSEHOLD_WORDS
+        for name in names
+    )
+    return [option for option in options_for(names) if of_sample or option not in DESIGN]
+
+
 def bar(ws: Workspace, schema: Schema, selected: Mapping[str, Sequence[str]]) -> None:
     """Draw the bar above the window's lower edge, always as high: which columns are selected, and the roles for them,
     their present one as pressed."""
@@ -111,11 +122,11 @@ def bar(ws: Workspace, schema: Schema, selected: Mapping[str, Sequence[str]]) ->
         st.markdown(f"**{plural(len(names), 'column')}**: {first}", width="content")
         key = f"bar {ws.edition} {state.acts} {'|'.join(names)}"
         st.segmented_control(
-            "Role of the selected columns", options_for(names), default=role, key=key, label_visibility="collapsed",
-            format_func=lambda option: ROLE_LABELS[option], width="content",
+            "Role of the selected columns", in_bar(ws, schema, names), default=role, key=key,
+            label_visibility="collapsed", format_func=lambda option: ROLE_LABELS[option], width="content",
             on_change=lambda: give(ws, names, widget_state(key)),
         )  # fmt: skip
-        st.caption(preview(ws, schema, names, role), width="content")
+        st.caption(preview(ws, schema, names, role))
         st.button("Clear", type="tertiary", key="clear columns", on_click=clear, args=(state,))
 
 

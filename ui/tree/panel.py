@@ -30,6 +30,8 @@ from ui.tree.state import TreeState
 from ui.workspace import Workspace
 
 CONFIG = {"displayModeBar": False}
+LONGEST_RULE = 200
+"""Letters of a rule that stands in full; a longer one is shortened, and its help has all of it."""
 MOST_GROUPS = 1000
 
 
@@ -96,7 +98,9 @@ def show_node(
     whose = "" if tree.unit == "row" else f", of {plural(int(tree.persons.n[node]), 'person')}"
     size = f"{count(tree.n[node])} of {count(tree.n[0])} rows{whose}"
     st.header(f"{what.capitalize()} {node:,}: {size}", anchor=False)
-    st.markdown(plain(rule_text(tree, encodings, node)))
+    rule, short = (rule_text(tree, encodings, node, brief=brief) for brief in (False, True))
+    is_long = len(rule) > LONGEST_RULE
+    st.markdown(plain(short if is_long else rule), help=plain(rule) if is_long else None)
     st.subheader("What somebody who knows this learns", anchor=False)
     coloured, coloured_risk, coloured_table = subject
     for sentence in learnt_sentences(coloured_table, coloured_risk, coloured, node):
