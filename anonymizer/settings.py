@@ -64,7 +64,7 @@ NAMES: dict[str, dict[str, str]] = {
         "error": "Error",
         "unexplained": "Squared error left",
         "discernibility": "Discernibility",
-        "two_way": "People in another cell of a two-way table",
+        "two_way": "Cross tables: rows in a wrong cell",
         "coefficients": "Coefficients inside the 95% interval",
         "tidi": "Lowest TIDI",
         "rsd": "Lowest RSD",

@@ -9,7 +9,7 @@ from ui.controls import PAGES
 
 GLOSSARY = PAGES.parent / "docs" / "GLOSSARY.md"
 
-TABLES = "People in another cell of a two-way table"
+TABLES = "Cross tables: rows in a wrong cell"
 METHODS = ("Least pruning", "Error-risk pruning", "Error-digression pruning", "Median Mondrian")
 BOXES = ("Uniform boxes", "Tiered boxes", "Strictly tiered boxes", "Refined groups", "Packed groups", "Round ends")
 RISK = ("k-anonymity", "Prosecutor", "Detail lost (GCP)", "Error", "Group of look-alike rows")

@@ -161,4 +161,4 @@ def tables(ws: Workspace) -> list[Figure]:
     two_way = ws.flow.two_way if ws.ready("two_way") else None
     if two_way is None or two_way.mean is None:
         return []
-    return [Figure("Two-way tables off", share(two_way.mean), f"{two_way_sentence(two_way)}.")]
+    return [Figure("Cross tables off", share(two_way.mean), f"{two_way_sentence(two_way)}.")]

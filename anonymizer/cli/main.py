@@ -344,7 +344,7 @@ def print_result(result: Result) -> None:
         rows.insert(2, ("rows left out", "", f"{utility.left_out:,}"))
         rows.append(("detail lost, rows there", "0", f"{utility.gcp_released:.3f}"))
     if (change := result.report.two_way.mean) is not None:
-        rows.append(("in another cell, two-way", "0", f"{change:.3f}"))
+        rows.append(("wrong cell, cross tables", "0", f"{change:.3f}"))
     if (agreement := result.report.coefficients) is not None:
         rows.append(("coefficients in interval", f"{agreement.coefficients:,}", f"{agreement.inside:,}"))
     if (shared := result.report.weighted.mean_overlap) is not None:

@@ -253,8 +253,9 @@ def loss_sentence(ncp_by_column: Mapping[str, float], gcp: float) -> str:
 
 
 def two_way_sentence(two_way: "TwoWay") -> str:
-    """Return how many rows two-way tables show in another cell, on average; "" where there is no such table."""
-    return "" if two_way.mean is None else f"Of any two-way table, {share(two_way.mean)} of rows are in another cell"
+    """Return how many rows cross tables show in a wrong cell, on average; "" where there is no such table."""
+    mean = two_way.mean
+    return "" if mean is None else f"Cross tables show {share(mean)} of the rows in a wrong cell, on average"
 
 
 def worst_table_sentence(two_way: "TwoWay") -> str:

@@ -36,7 +36,7 @@ def survey_details(weighted: "Weighted") -> str:
             "changed more."
         )
     if (distance := weighted.tables.mean_hellinger) is not None:
-        sentences.append(f"Two-way tables are {distance:.3f} away on average (Hellinger distance, 0 to 1).")
+        sentences.append(f"Cross tables are {distance:.3f} away on average (Hellinger distance, 0 to 1).")
     return " ".join(sentences)
 
 

@@ -53,7 +53,7 @@ def losses(findings: Findings, internal: bool = True) -> Section:
     if tables.mean is not None and tables.worst is not None:
         first, second, most = tables.worst
         distances = {
-            "two_way": ("Rows in a wrong cell of a two-way table, mean over pairs of columns", tables.mean),
+            "two_way": ("Cross tables: rows in a wrong cell, mean over pairs of columns", tables.mean),
             "two_way.most": (f"The same of the table that changes most: {first} and {second}", most),
         }
         rows += [
@@ -106,7 +106,7 @@ def survey(weighted: Weighted, internal: bool) -> list[str | Table]:
     pairs = sorted(weighted.correlations, key=lambda one: -np.nan_to_num(abs(one.after - one.before)))
     moves: list[tuple[str | Figure, ...]] = []
     if distance is not None:
-        moves.append(("Hellinger distance of two-way tables, mean over pairs", Figure("hellinger", f"{distance:.4f}")))
+        moves.append(("Hellinger distance of cross tables, mean over pairs", Figure("hellinger", f"{distance:.4f}")))
     for two in pairs[:MOST_CORRELATIONS]:
         change, key = two.after - two.before, f"correlation.{two.first}.{two.second}"
         text = f"{change:+.4f}" if np.isfinite(change) else "not estimated"

@@ -87,7 +87,7 @@ def see_most_of_the_picture(page: Any) -> None:
 
 def make_the_window_narrow(page: Any) -> None:
     step(page, "Release").click()
-    expect(number(page, "Two-way tables off")).to_be_visible()
+    expect(number(page, "Cross tables off")).to_be_visible()
     page.get_by_test_id("stTopNavLink").filter(has_text="Tree").click()
     page.locator(".stage svg g.node").first.wait_for()
     for width in (1440, 1280, 1024):

@@ -386,9 +386,9 @@ def test_two_way_tables_and_regression__stand_below_what_changed(hospital: Works
     flow, words = hospital.flow, plain_text(app)
     released = flow.release.frame()
     mean = two_way_mean(hospital.table, released, hospital.schema)
-    sentence = f"Of any two-way table, {mean:.1%} of rows are in another cell"
+    sentence = f"Cross tables show {mean:.1%} of the rows in a wrong cell, on average"
     assert sentence in words
-    assert {metric.label: metric.value for metric in app.metric}["Two-way tables off"] == share(mean)
+    assert {metric.label: metric.value for metric in app.metric}["Cross tables off"] == share(mean)
     first, second, most = flow.two_way.worst
     distance = two_way_distance(hospital.table, released, hospital.schema, first, second)
     assert f"Most changes the table of {first} and {second}: there it is {distance:.1%}." in words

@@ -123,7 +123,7 @@ def test_two_way_tables__are_said_once_they_are_known(ws: Workspace) -> None:
     assert mean > 0.001
     (figure,) = tables(ws)
     assert figure.value == share(mean)
-    assert figure.meaning == f"Of any two-way table, {mean:.1%} of rows are in another cell."
+    assert figure.meaning == f"Cross tables show {mean:.1%} of the rows in a wrong cell, on average."
     assert values(ws)[figure.label] == figure.value
     ws.set(k=50)
     assert not tables(ws)

@@ -58,7 +58,7 @@ FIGURES_OF_NUMBERS = {
 
 MEANINGS = {
     "gcp": "how much of its column's range a released cell leaves open, on average: 0 is every value kept, 1 nothing",
-    "two_way": "share of rows that a table of any two columns, made from the released rows, shows in another cell",
+    "two_way": "share of rows that cross tables of two columns, made from the released rows, show in a wrong cell",
     "coefficients": "of the coefficients of a regression of the target on the other columns, learnt from the released "
     "rows, the share inside the 95% interval of the same regression of the original rows",
     "rsd": "error of guessing a sensitive number by its group's mean, as a share of guessing by the whole table's: "

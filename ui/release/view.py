@@ -52,8 +52,8 @@ def figures(ws: Workspace, report: Report) -> None:
             last.metric(f"{plain(ws.flow.encoded.target.title)} guessed right", share(report.held_out))
             last.caption(f"of people held out; always guessing the most frequent value: {share(report.majority)}")
         elif report.two_way.mean is not None:
-            last.metric("Rows in another cell", share(report.two_way.mean))
-            last.caption("of a two-way table, on average")
+            last.metric("Rows in a wrong cell", share(report.two_way.mean))
+            last.caption("of cross tables, on average")
 
 
 @st.fragment
