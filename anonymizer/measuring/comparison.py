@@ -92,14 +92,29 @@ def unbeaten(outcomes: Sequence[Outcome], measure: str) -> tuple[Outcome, ...]:
     return tuple(best)
 
 
-def tradeoff_sentence(outcomes: Sequence[Outcome], measure: str) -> str:
-    """Return which settings are best at the smallest k, as the title of the figure; or why none is."""
+def in_use(outcomes: Sequence[Outcome], grouping: str, generalizer: str, k: int) -> Outcome | None:
+    """Return the outcome of the setting in use, ``None`` where it was not tried."""
+    same = (
+        one for one in generalized(outcomes) if (one.grouping, one.generalizer, one.k) == (grouping, generalizer, k)
+    )
+    return next(same, None)
+
+
+def tradeoff_sentence(outcomes: Sequence[Outcome], measure: str, mine: Outcome | None = None) -> str:
+    """Return how the setting in use, ``mine``, does beside the others at its k, as the title of the figure; without it,
+    which settings are best at the smallest k; or why none is."""
     if not ranks(outcomes, measure):
         r2 = explained(outcomes, measure)
         return f"No ranking: even the original rows explain next to nothing here (R² {r2:.3f}, below {LEAST_R2:g})"
-    k = min(outcome.k for outcome in generalized(outcomes))
+    k = mine.k if mine else min(outcome.k for outcome in generalized(outcomes))
     compared = [outcome for outcome in generalized(outcomes) if outcome.k == k]
     best = min(compared, key=lambda outcome: -BETTER[measure] * outcome.mean(measure))
+    if mine is not None:
+        value = f"{MEASURES[measure]} {number_text(mine.mean(measure))}"
+        text = f"Your setting, {setting_text(mine)}, has {value} at k = {k:,}"
+        if best.mean(measure) == mine.mean(measure):
+            return f"{text}; none that was tried is better"
+        return f"{text}; {setting_text(best)} has {number_text(best.mean(measure))}"
     tightest = min(compared, key=lambda outcome: outcome.mean("gcp"))
     which = "highest" if BETTER[measure] > 0 else "lowest"
     text = f"At k = {k:,}, {setting_text(best)} has the {which} {MEASURES[measure]} ({number_text(best.mean(measure))})"
@@ -123,11 +138,11 @@ def title_of(grouping: str, generalizer: str, made: str = "") -> str:
     return method_text(name, generalizer, float(weight) if weight else None) + (f" (made as {ran})" if ran else "")
 
 
-def tradeoff_figure(outcomes: Sequence[Outcome], measure: str) -> Any:
+def tradeoff_figure(outcomes: Sequence[Outcome], measure: str, mine: Outcome | None = None) -> Any:
     """Return the figure of each setting as a point, loss (GCP) to the right and ``measure`` upwards, a line a setting.
 
     Colours are groupings, symbols generalizers. A ring marks the settings that :func:`unbeaten` keeps; a dotted line is
-    what the original records give.
+    what the original records give; the largest mark is ``mine``, the setting in use.
     """
     import plotly.graph_objects as go
 
@@ -158,6 +173,11 @@ def tradeoff_figure(outcomes: Sequence[Outcome], measure: str) -> Any:
                 hovertemplate=f"k = %{{text}}<br>{MEASURES['gcp']} %{{x:.3f}}<br>"
                 + f"{MEASURES[measure]} %{{y:.3f}}<extra>{setting_text(line[0])}</extra>",
             )
+    if mine is not None:
+        figure.add_scatter(
+            x=[mine.mean("gcp")], y=[mine.mean(measure)], mode="markers", name="your setting", hoverinfo="skip",
+            marker={"size": 26, "symbol": "star-open", "color": "#1f6f43", "line": {"width": 3}},
+        )  # fmt: skip
     best = unbeaten(outcomes, measure)
     figure.add_scatter(
         x=[outcome.mean("gcp") for outcome in best],

@@ -34,12 +34,20 @@ def available(points: Sequence[Point], names: dict[str, str]) -> tuple[str, ...]
     return tuple(name for name in names if any(getattr(point, name) is not None for point in points))
 
 
-def frontier_sentence(points: Sequence[Point], loss: str = "gcp", risk: float = 0.1) -> str:
-    """Return the title of the figure: the least loss among settings that keep a prosecutor risk."""
+def frontier_sentence(points: Sequence[Point], loss: str = "gcp", risk: float = 0.1, mine: Point | None = None) -> str:
+    """Return the title of the figure: what ``mine``, the setting in use, loses beside the least loss among those that
+    keep its prosecutor risk; without it, the least loss among those that keep ``risk``."""
+    lost = None if mine is None else getattr(mine, loss)
+    risk = risk if mine is None else mine.risk
     within = [point for point in points if point.risk <= risk + 1e-12 and getattr(point, loss) is not None]
     if not within:
         return f"No setting that was tried keeps the highest risk at or below {share(risk)}"
     best = min(within, key=lambda point: getattr(point, loss))
+    if lost is not None and getattr(best, loss) >= lost:
+        return f"Your release has the least {LOSSES[loss]} of all that was tried at its risk: {share(lost)}"
+    if lost is not None:
+        other = f"{share(getattr(best, loss))} with {best.method}, k = {best.k:,}"
+        return f"Your release: {LOSSES[loss]} {share(lost)}; the least of all that was tried at its risk is {other}"
     return (
         f"At a risk of at most {share(risk)} the least {LOSSES[loss]} is {share(getattr(best, loss))}: "
         f"{best.method}, k = {best.k:,}"
@@ -92,8 +100,8 @@ def frontier_figure(points: Sequence[Point], loss: str = "gcp", risk: str = "ris
         )  # fmt: skip
     if here is not None and getattr(here, loss) is not None and getattr(here, risk) is not None:
         figure.add_scatter(
-            x=[getattr(here, loss)], y=[getattr(here, risk)], mode="markers", name="the setting chosen now",
-            marker={"size": 17, "symbol": "circle-open", "line": {"width": 3}, "color": COLOURS[0]}, hoverinfo="skip",
+            x=[getattr(here, loss)], y=[getattr(here, risk)], mode="markers", name="your setting",
+            marker={"size": 26, "symbol": "star-open", "line": {"width": 3}, "color": COLOURS[0]}, hoverinfo="skip",
         )  # fmt: skip
     if risk == "risk":
         for policy in POLICIES:

@@ -282,7 +282,7 @@ def _point(flow: "Flow", method: Method) -> Point:
         losses = node_ncp(tree, flow.coarse.encodings)
         scores = _Scores.of(tree, annotate(tree, flow.encoded), flow.encoded, losses)
     else:
-        return _released_point(flow, method)
+        return released_point(flow, method)
     point = scores.point(cut, method.grouping, method.generalizer, k)
     return replace(point, criterion=method.settings.get("criterion"), weight=method.weight)
 
@@ -329,8 +329,9 @@ class _Scores:
         )
 
 
-def _released_point(flow: "Flow", method: Method) -> Point:
-    """Return the point of a release that is made and measured cell by cell."""
+def released_point(flow: "Flow", method: Method | None = None) -> Point:
+    """Return the point of a release that is made and measured cell by cell; ``method``: that of its settings."""
+    method = method or Method(flow.grouping, flow.settings.generalizer, flow.recipe.weight)
     release, frame, schema, encoded = flow.release, flow.released, flow.schema, flow.encoded
     target, classes = encoded.target.name, flow.look_alikes
     class_of, sizes = classes.class_of, classes.sizes

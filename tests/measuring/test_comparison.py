@@ -14,6 +14,7 @@ from anonymizer.measuring.comparison import (
     by_fold,
     differences,
     drawable,
+    in_use,
     ranks,
     title_of,
     tradeoff_figure,
@@ -78,6 +79,27 @@ def test_the_sentence__names_the_best_at_the_smallest_k(outcomes):
     assert first in sentence
     assert f"detail lost (GCP) ({number_text(tightest.mean('gcp'))})" in sentence
     assert "highest mean RSD" in tradeoff_sentence(outcomes, "rsd")
+
+
+def test_the_setting_in_use__has_the_headline_and_the_largest_mark(outcomes):
+    for mine in outcomes[1:]:
+        assert in_use(outcomes, mine.grouping, mine.generalizer, mine.k) is mine
+        sentence = tradeoff_sentence(outcomes, "error_raw", mine)
+        assert sentence.startswith(f"Your setting, {title_of(mine.grouping, mine.generalizer)}, has ")
+        assert f"{number_text(mine.mean('error_raw'))} at k = {mine.k}" in sentence
+        best = min((o for o in outcomes[1:] if o.k == mine.k), key=lambda o: o.mean("error_raw"))
+        same = best.mean("error_raw") == mine.mean("error_raw")
+        end = "none that was tried is better"
+        if not same:
+            end = f"{title_of(best.grouping, best.generalizer)} has {number_text(best.mean('error_raw'))}"
+        assert sentence.endswith(f"; {end}")
+        mark = next(
+            trace for trace in tradeoff_figure(outcomes, "error_raw", mine).data if trace.name == "your setting"
+        )
+        assert (mark.x[0], mark.y[0]) == (mine.mean("gcp"), mine.mean("error_raw"))
+        sizes = [trace.marker.size for trace in tradeoff_figure(outcomes, "error_raw", mine).data]
+        assert max(sizes) == mark.marker.size
+    assert in_use(outcomes, "least", "uniform", 999) is None
 
 
 def test_what_was_not_measured__is_not_drawn(outcomes):

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.flow import Flow
-from anonymizer.measuring.comparison import as_table, asked_by, drawable, ranks, tradeoff_sentence
+from anonymizer.measuring.comparison import as_table, asked_by, drawable, in_use, ranks, tradeoff_sentence
 from anonymizer.measuring.experiment import evaluate
 from anonymizer.measuring.measures import MEASURES
 from anonymizer.releasing.generalize import GENERALIZERS, WRITINGS
@@ -76,6 +76,11 @@ def test_figures__are_those_of_the_package_and_outlive_the_page() -> None:
     figures = app.dataframe[0].value.drop(columns="seconds")
     pd.testing.assert_frame_equal(figures, expected_table)
     assert tradeoff_sentence(expected, "error_raw") in plain_text(app)
+    assert "Your setting is not among these" in plain_text(app)
+    ws.set(grouping="least", generalizer="uniform", k=5)
+    app.run()
+    sentence = tradeoff_sentence(expected, "error_raw", in_use(expected, "least", "uniform", 5))
+    assert sentence in plain_text(app)
     assert "Means over 2 folds of 240 rows" in plain_text(app)
     app.switch_page("../pages/roles.py").run()
     app.switch_page("../pages/evaluate.py").run()

@@ -1,5 +1,6 @@
 """The frontier on the What-if page: a mark that is clicked gives the figures it showed."""
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import visits
 from anonymizer.reporting.kinds import KindPoint
 from anonymizer.settings import Settings, method_text
-from anonymizer.whatif.frontier import Method, record_frontier, tree_frontier
+from anonymizer.whatif.frontier import Method, record_frontier, released_point, tree_frontier
 from tests.pages.test_release import plain_text
 from tests.pages.what_if import SCHEMA, TABLE, figures_of, metrics, open_view, press, session
 from tests.waiting import PATIENCE
@@ -37,6 +38,23 @@ def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
     after.open({"l": 2})
     app.run()
     assert after.state(WhatIfState).curves == 2, "in other curves the same place is another setting"
+
+
+def test_the_frontier__has_the_release_in_use_as_its_mark_and_headline() -> None:
+    ws = session(generalizer="pack", k=10)
+    ws.flow.compute("release")
+    app = open_view(ws, "Frontier")
+    assert not app.exception
+    mine = released_point(ws.flow)
+    assert mine.gcp == pytest.approx(ws.flow.utility.gcp)
+    sentence = next(item.value for item in app.markdown if "Your release" in item.value)
+    assert share(mine.gcp) in sentence.replace("\\", "")
+    (mark,) = [
+        trace
+        for trace in json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
+        if trace.get("name") == "your setting"
+    ]
+    assert mark["x"] == [mine.gcp]
 
 
 def test_the_frontier__beside_a_baseline_is_that_of_the_decision_tree() -> None:

@@ -31,6 +31,7 @@ from anonymizer.whatif.frontier import (
     fitting_methods,
     k_for,
     record_frontier,
+    released_point,
     tree_frontier,
 )
 
@@ -240,3 +241,13 @@ def test_sentence__names_the_best_setting() -> None:
     assert f"is {share(best.gcp)}: " in sentence
     assert best.method in sentence
     assert "No setting" in frontier_sentence(points, "gcp", 0.001)
+    assert frontier_sentence(points, "gcp", 0.1, best).startswith("Your release has the least")
+    worse = max((point for point in points if point.smallest == best.smallest), key=lambda point: point.gcp)
+    flow = Flow(table, schema).but(k=10, generalizer="pack", grouping="least")
+    mine = released_point(flow)
+    assert (mine.k, mine.generalizer, mine.made) == (10, "pack", flow.release.method)
+    assert mine.gcp == pytest.approx(flow.utility.gcp)
+    assert mine.risk == pytest.approx(flow.after.highest)
+    for one in (worse, mine):
+        sentence = frontier_sentence((*points, one), "gcp", 0.5, one)
+        assert share(one.gcp) in sentence, "the setting in use, whatever risk was asked for"

@@ -13,6 +13,7 @@ from anonymizer.measuring.comparison import (
     by_fold,
     differences,
     drawable,
+    in_use,
     ranks,
     title_of,
     tradeoff_figure,
@@ -322,8 +323,11 @@ def tradeoff(ws: Workspace, outcomes: tuple[Outcome, ...]) -> None:
             "Loss against", offered, place_of(state.measure if state.measure in offered else offered[0], list(offered)),
             format_func=MEASURES.get, key=f"evaluate measure {len(offered)}",
         )  # fmt: skip
-    st.markdown(f"**{plain(tradeoff_sentence(outcomes, measure))}**")
-    st.plotly_chart(tradeoff_figure(outcomes, measure), key="tradeoff", config={"displayModeBar": False})
+    mine = in_use(outcomes, ws.flow.grouping, ws.settings.generalizer, ws.k)
+    st.markdown(f"**{plain(tradeoff_sentence(outcomes, measure, mine))}**")
+    st.plotly_chart(tradeoff_figure(outcomes, measure, mine), key="tradeoff", config={"displayModeBar": False})
+    if mine is None:
+        st.caption("Your setting is not among these: choose its grouping, its method and its k above to compare it.")
     best = unbeaten(outcomes, measure)
     rings = (
         f"{plural(len(best), 'setting')} of {len(outcomes) - 1} are ringed: at the same k no other is as good in both "

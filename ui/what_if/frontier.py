@@ -8,7 +8,7 @@ import streamlit as st
 from anonymizer.errors import MemoryOnlyError
 from anonymizer.flow import Flow
 from anonymizer.whatif.chart import LOSSES, RISKS, available, frontier_figure, frontier_sentence
-from anonymizer.whatif.frontier import Point, fitting_methods, record_frontier
+from anonymizer.whatif.frontier import Point, fitting_methods, record_frontier, released_point
 from anonymizer.whatif.scenarios import scenario_of
 from ui.controls import place_of, plain, plural, problem, share
 from ui.job import Job, answer_of_job, parts_of
@@ -34,6 +34,7 @@ def frontier(ws: Workspace) -> None:
         return
     curves = cuts.frontier
     points, key = [*curves, *(() if ws.in_pieces else slower(ws, cuts))], chart_key(ws, curves)
+    points += own_point(ws, points)
     first, second, _ = st.columns([2, 2, 3], gap="medium")
     losses, risks = available(points, LOSSES), available(points, RISKS)
     state = ws.state(WhatIfState)
@@ -43,7 +44,7 @@ def frontier(ws: Workspace) -> None:
     risk = state.risk = second.selectbox(
         "Upwards: what is risked", risks, place_of(state.risk, risks), format_func=RISKS.get, key=f"risk of {risks}"
     )
-    st.markdown(f"**{plain(frontier_sentence(points, loss, 1 / ws.k))}**")
+    st.markdown(f"**{plain(frontier_sentence(points, loss, 1 / ws.k, here(ws, points)))}**")
     st.plotly_chart(
         frontier_figure(points, loss, risk, here(ws, points)), key=key, on_select="rerun", selection_mode="points"
     )
@@ -61,6 +62,13 @@ def frontier(ws: Workspace) -> None:
         st.caption("Click a mark to read it, use it or keep it. Marks further down and to the left are better.")
     else:
         show_point(ws, point)
+
+
+def own_point(ws: Workspace, points: Sequence[Point]) -> list[Point]:
+    """Return the mark of the release in use, where it has been made and none of the others is it."""
+    if here(ws, points) is not None or not ws.flow.has("release") or not ws.flow.ready("release"):
+        return []
+    return [ws.answers.get("own point", ws.flow.needs("release"), lambda: released_point(ws.flow))]
 
 
 def flow_of_cuts(ws: Workspace) -> Flow:
