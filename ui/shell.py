@@ -75,8 +75,10 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 [class*="st-key-roles-card-"] [data-testid="stButtonGroup"] button :is(p, span) { font-weight: 500 !important; }
 .st-key-roles-bar { height: 2.9rem !important; min-height: 2.9rem; overflow: auto hidden; }
 .st-key-roles-bar p { white-space: nowrap; }
-.st-key-roles-bar [data-testid="stCaptionContainer"] p { white-space: normal; line-height: 1.15; min-width: 9rem; }
-.st-key-roles-on { position: sticky; bottom: 0; background: BACKGROUND; padding: .2rem 0; }
+.st-key-roles-bar [data-testid="stCaptionContainer"] p { white-space: normal !important; line-height: 1.15; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-roles-on) {
+  position: sticky; bottom: 0; background: BACKGROUND; padding: .2rem 0;
+}
 [data-testid="stColumn"]:has(> * .st-key-roles-side) {
   position: sticky; top: 4.2rem; align-self: flex-start; min-width: 17rem; max-height: calc(100dvh - 10.5rem);
   overflow-y: auto; padding-left: 1rem; border-left: 1px solid var(--st-border-color, #8884);
@@ -94,6 +96,7 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   flex-wrap: wrap; overflow: visible; mask-image: none; row-gap: .3rem;
 }
 @media (max-height: 850px) {
+  [data-testid="stColumn"]:has(> * .st-key-roles-side) { max-height: calc(100dvh - 11.3rem); }
   .st-key-roles-side { gap: .2rem; }
   .st-key-roles-side [data-testid="stMetric"] > div {
     display: grid; grid-template-columns: auto 1fr; align-items: center; column-gap: .5rem;
