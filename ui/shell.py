@@ -73,9 +73,12 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 :is(.st-key-ready, .st-key-hand-over) h2 { font-size: 1.15rem; padding: 0 0 .4rem; }
 [class*="st-key-roles-"] [data-testid="stButtonGroup"] button { min-height: 1.9rem; }
 [class*="st-key-roles-card-"] [data-testid="stButtonGroup"] button :is(p, span) { font-weight: 500 !important; }
-.st-key-roles-bar { height: 2.9rem !important; min-height: 2.9rem; overflow: auto hidden; }
+.st-key-roles-bar { height: 2.9rem !important; min-height: 2.9rem; max-height: 2.9rem; overflow: auto hidden; }
 .st-key-roles-bar p { white-space: nowrap; }
 .st-key-roles-bar [data-testid="stCaptionContainer"] p { white-space: normal !important; line-height: 1.15; }
+.st-key-roles-bar [data-testid="stElementContainer"]:has([data-testid="stCaptionContainer"]) {
+  min-width: 8.5rem; max-height: 2.6rem; overflow: hidden;
+}
 [data-testid="stLayoutWrapper"]:has(> .st-key-roles-on) {
   position: sticky; bottom: 0; background: BACKGROUND; padding: .2rem 0;
 }
