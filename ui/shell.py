@@ -77,7 +77,7 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 .st-key-roles-bar p { white-space: nowrap; }
 .st-key-roles-bar [data-testid="stCaptionContainer"] p { white-space: normal !important; line-height: 1.15; }
 .st-key-roles-bar [data-testid="stElementContainer"]:has([data-testid="stCaptionContainer"]) {
-  min-width: 8.5rem; max-height: 2.6rem; overflow: hidden;
+  min-width: 7.5rem; max-height: 2.6rem; overflow: hidden;
 }
 [data-testid="stLayoutWrapper"]:has(> .st-key-roles-on) {
   position: sticky; bottom: 0; background: BACKGROUND; padding: .2rem 0;
