@@ -20,7 +20,7 @@ INSTEAD = {
     r"\bReady to leave\b": "Ready",
     r"\bdropp?ed on\b": "opened",
     r"\bForget it\b": "Remove table",
-    r"\bbring (a|another|one|it|fewer|more|files)\b": "use, choose or open",
+    r"\bbring (a|another|one|it|fewer|more|files|them|the|last)\b": "use, choose or open",
     r"\bwaits for its table\b": "Now choose its table.",
     r"\bAccept one chance\b": "Highest risk you accept",
     r"\b(may|can) leave\b": "may be released",
@@ -78,3 +78,6 @@ def test_a_word_that_has_another__is_seen(tmp_path: Path) -> None:
     module = tmp_path / "page.py"
     module.write_text('"""Look-alikes."""\nx = f"All {1} look-alikes"\ny = "mend"\n', "utf-8")
     assert list(texts_of(module)) == [(2, "All … look-alikes"), (3, "mend")]
+    (record,) = ON_SCREEN
+    assert all(re.search(record, text) for text in ("The records are here", "… records", "unique record"))
+    assert not any(re.search(record, text) for text in ("On record with the police", "records", "what is recorded"))

@@ -37,6 +37,7 @@ from anonymizer.reading.options import Answer as ReadingAnswer
 from anonymizer.reading.profile import suggest, suggest_again, with_suggested_reasons
 from anonymizer.reading.samples import SAMPLES, sample_reading
 from anonymizer.releasing.generalize import INTERVALS, LEAVES_OUT
+from anonymizer.reporting.packet import members_of, read_members
 from anonymizer.schema import Column, Schema
 from anonymizer.settings import SETTINGS, Settings
 from anonymizer.values import content_digest
@@ -270,6 +271,13 @@ class Workspace:
             self.set(**sample.settings)
             self.states[DisclosureState] = DisclosureState(**sample.disclosure)
         return True
+
+    def unfold_packet(self, name: str, data: bytes) -> tuple[dict[str, bytes], list[str], str]:
+        """Return what :func:`anonymizer.checking.released_file.read_archive` returns of a packet; it unfolds in a
+        process of its own, and nothing is kept. Raises :class:`ReadError`, also where the session has no room."""
+        reading = read_in_child(data, name=name, reader=read_members)
+        PLACES.require(self.owner, name, 2 * size_of(reading.frame))
+        return members_of(reading)
 
     @property
     def asks_password(self) -> bool:

@@ -113,7 +113,7 @@ def address_from(text: str, *, needs_table: bool = True) -> Address:
     if kind not in KINDS:
         raise ReadError(
             f"Databases of the kind {kind!r} cannot be read.", value=kind,
-            remedy=f"Use {', '.join(list(KINDS)[:-1])} or {list(KINDS)[-1]}, or bring the table as a file.",
+            remedy=f"Use {', '.join(list(KINDS)[:-1])} or {list(KINDS)[-1]}, or use the table as a file.",
         )  # fmt: skip
     before, _, after = text.partition("?")
     words = _words(after)

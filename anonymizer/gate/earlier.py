@@ -67,7 +67,7 @@ class Uncounted:
     """A release of which nothing is here but that there was one; ``remedy``: how it can be counted, or why not."""
 
     remedy: str = (
-        "To count it, bring last time's table or its release: on the Data page under “What changed since last time”, "
+        "To count it, open last time's table or its release: on the Data page under “What changed since last time”, "
         "or with --last-table or --last-release."
     )
 

@@ -113,7 +113,7 @@ def tradeoff_sentence(outcomes: Sequence[Outcome], measure: str, mine: Outcome |
         value = f"{MEASURES[measure]} {number_text(mine.mean(measure))}"
         text = f"Your setting, {setting_text(mine)}, has {value} at k = {k:,}"
         if best.mean(measure) == mine.mean(measure):
-            return f"{text}; none that was tried is better"
+            return f"{text}; none that was tried there is better"
         return f"{text}; {setting_text(best)} has {number_text(best.mean(measure))}"
     tightest = min(compared, key=lambda outcome: outcome.mean("gcp"))
     which = "highest" if BETTER[measure] > 0 else "lowest"

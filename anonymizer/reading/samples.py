@@ -301,7 +301,7 @@ def _fetch(title: str, number: int, wait: float) -> pd.DataFrame:
         raise ReadError(
             f"{title} could not be fetched from the internet"
             + (f" ({type(failures[0]).__name__})." if failures else f" within {wait:.0f} seconds."),
-            remedy=f"Use a sample that works without internet, or bring {title} as a file.",
+            remedy=f"Use a sample that works without internet, or open {title} as a file.",
         ) from (failures[0] if failures else None)
     return frames[0]
 

@@ -280,7 +280,7 @@ def _inexact(name: str, numbers: np.ndarray[Any, Any]) -> list[Problem]:
     if not len(rows) or np.isinf(numbers[rows]).all():
         return []
     text = f"Column {name!r} holds numbers of more than 15 digits, the first in row {rows[0] + 1:,}."
-    remedy = "Spreadsheets keep 15 digits: if they are identifiers, bring them as text."
+    remedy = "Spreadsheets keep 15 digits: if they are identifiers, save them as text."
     return [Problem("warning", text, name, int(rows[0]), remedy)]
 
 

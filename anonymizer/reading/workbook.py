@@ -84,7 +84,7 @@ def examine(data: bytes, name: str, sheet: str | None, stop: Callable[[Extent], 
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         parts = set(packed.namelist())
         if not parts & {"[Content_Types].xml", "content.xml", "mimetype"}:
-            raise ReadError(f"{name} is a ZIP archive, not a table.", remedy="Unpack it, and bring the table itself.")
+            raise ReadError(f"{name} is a ZIP archive, not a table.", remedy="Unpack it, and open the table itself.")
         if "content.xml" in parts:
             of_sheets = _examine_ods(_well_formed(_pieces(packed, "content.xml"), name), stop)
             return of_sheets[sheet][1] if sheet in of_sheets else Marks()

@@ -108,7 +108,7 @@ class Point:
     ``weight`` where the setting grows a tree of its own, ``None``: as the tree at hand was grown; ``made``: the
     generalizer that ran, where that is known.
 
-    ``groups``: classes of records that share their cells, ``smallest`` in records; ``risk``: highest prosecutor risk, 1
+    ``groups``: classes of records that share their cells, ``smallest`` in persons; ``risk``: highest prosecutor risk, 1
     / smallest, 0 to 1 (an upper bound for cuts of a tree: two groups may get the same cells, and then hide each
     other's records). ``tidi``: the least of a group, bits, Y19 (5), ``None`` where groups are no nodes of a tree;
     ``rsd``: the least of a group in any numeric sensitive column, L09 (10), 0 to 1; ``posterior``: the highest share
@@ -343,8 +343,8 @@ def released_point(flow: "Flow", method: Method | None = None) -> Point:
         generalizer=method.generalizer,
         k=flow.settings.k,
         groups=len(sizes),
-        smallest=int(sizes.min()),
-        risk=1 / int(sizes.min()),
+        smallest=flow.after.smallest,
+        risk=1 / flow.after.smallest,
         tidi=None,
         rsd=min(rsd) if rsd else None,
         posterior=None if most is None else float((most / sizes).max()),

@@ -143,4 +143,4 @@ def test_last_release__of_which_nothing_is_there_is_said_and_stops() -> None:
     other = finding_of(nameless, LastTable(people, np.zeros(500, np.int64), 10))
     assert (other.key, other.sentence, other.is_open) == (finding.key, finding.sentence, True)
     assert "No column says whose a row is" in other.detail
-    assert "bring last time's table" in finding.detail
+    assert "open last time's table" in finding.detail

@@ -89,7 +89,7 @@ def test_the_setting_in_use__has_the_headline_and_the_largest_mark(outcomes):
         assert f"{number_text(mine.mean('error_raw'))} at k = {mine.k}" in sentence
         best = min((o for o in outcomes[1:] if o.k == mine.k), key=lambda o: o.mean("error_raw"))
         same = best.mean("error_raw") == mine.mean("error_raw")
-        end = "none that was tried is better"
+        end = "none that was tried there is better"
         if not same:
             end = f"{title_of(best.grouping, best.generalizer)} has {number_text(best.mean('error_raw'))}"
         assert sentence.endswith(f"; {end}")

@@ -410,7 +410,7 @@ def test_bar__says_what_the_other_role_would_do_to_the_first_figure() -> None:
     bar = next(group for group in app.button_group if group.label == "Role of the selected columns")
     app = bar.set_value(Role.SENSITIVE).run()
     then = metric(app, "Rows that fit one person only")
-    assert sentence == f"If sensitive: {then} rows fit one person, now {now}."
+    assert sentence == f"If sensitive: {then} rows fit one person only, now {now}."
     assert then != now
 
 

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from anonymizer.flow import Flow
@@ -55,6 +56,20 @@ def test_the_frontier__has_the_release_in_use_as_its_mark_and_headline() -> None
         if trace.get("name") == "your setting"
     ]
     assert mark["x"] == [mine.gcp]
+
+
+@pytest.mark.parametrize("generalizer", ["pack", "refine"])
+def test_a_release_of_persons__is_placed_by_the_persons_of_its_smallest_group(generalizer: str) -> None:
+    once = visits(150)
+    table = once.loc[once.index.repeat(3)].reset_index(drop=True)
+    flow = Flow(table, suggest(table), Settings(generalizer=generalizer, k=5))
+    mine, released = released_point(flow), flow.released
+    persons = table[flow.schema.person].to_numpy()[flow.release.order]
+    groups = pd.Series(persons).groupby([released[name].astype(str) for name in flow.schema.quasi_identifying])
+    smallest = int(groups.nunique().min())
+    assert flow.schema.person
+    assert smallest < int(groups.size().min())
+    assert (mine.smallest, mine.risk) == (smallest, 1 / smallest)
 
 
 def test_the_frontier__beside_a_baseline_is_that_of_the_decision_tree() -> None:

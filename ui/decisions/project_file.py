@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
@@ -14,7 +15,7 @@ from anonymizer.gate.earlier import LastRelease, LastTable
 from anonymizer.labelled.codebook import is_codebook
 from anonymizer.reading.child import read_codebook_in_child, read_in_child
 from anonymizer.reading.options import ReadOptions
-from anonymizer.reporting.packet import members_of, project_in, read_members
+from anonymizer.reporting.packet import project_in
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Settings, in_text
 from anonymizer.whatif.described import with_codebook
@@ -69,9 +70,7 @@ def open_project(ws: Workspace, content: str | bytes, visit: str = "") -> None:
     decisions.note, decisions.problem, decisions.described = "", None, None
     try:
         if isinstance(content, bytes):
-            content = project_in(
-                content, lambda data: members_of(read_in_child(data, name="The packet", reader=read_members))
-            )
+            content = project_in(content, partial(ws.unfold_packet, "The packet"))
         if isinstance(content, bytes) and is_codebook(content):
             decisions.codebook = read_codebook_in_child(content)
             return

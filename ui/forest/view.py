@@ -315,7 +315,7 @@ def predict_panel(ws: Workspace, forest: Forest) -> None:
     )
     state = ws.state(ForestState)
     state.pasted = st.text_area("Paste rows (CSV with a header)", state.pasted, key="forest pasted", height=110)
-    upload = st.file_uploader("or bring them as a file", type=["csv"], key=f"forest rows {ws.edition}")
+    upload = st.file_uploader("or choose a file with them", type=["csv"], key=f"forest rows {ws.edition}")
     source = upload.getvalue() if upload is not None else state.pasted.strip().encode()
     if not source:
         return

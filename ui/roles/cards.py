@@ -179,5 +179,8 @@ def preview(ws: Workspace, schema: Schema, names: Sequence[str], role: Role | No
     n = len(changed.quasi_identifying)
     if not n or n * ws.n_records > MOST_CELLS:
         return ""
-    unique = ws.answers.get("preview", (ws.edition, changed), lambda: ws.flow.but(schema=changed).before.unique)
-    return f"If {ROLE_NAMES[other].lower()}: {count(unique)} rows fit one person, now {count(ws.flow.before.unique)}."
+    then = ws.answers.get("preview", (ws.edition, changed), lambda: ws.flow.but(schema=changed).before.unique)
+    now = ws.flow.before.unique
+    return (
+        f"If {ROLE_NAMES[other].lower()}: {count(then)} rows fit one person only, now {count(now)}."
+    )

@@ -1,5 +1,7 @@
 """A released file and its report, or a packet, on the page, and what the checker finds in them."""
 
+from functools import partial
+
 import streamlit as st
 
 from anonymizer.checking.rare_forms import rare_forms
@@ -12,7 +14,7 @@ from anonymizer.reading.child import call_in_child, read_in_child
 from anonymizer.reading.parquet import parquet_bytes
 from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.claim import Claim, claim_from, roles_text
-from anonymizer.reporting.packet import check_packet, members_of, read_members
+from anonymizer.reporting.packet import check_packet
 from ui.controls import plain, plural, problem
 from ui.release.view import check_line, headline
 from ui.server.memory import size_of
@@ -103,17 +105,12 @@ def verdict_on_packet(ws: Workspace, name: str, content: bytes) -> Verdict:
     unfolds, and each table is read, in a process of its own; nothing is kept. Raises what reading and checking raise.
     """
 
-    def unfold(data: bytes) -> tuple[dict[str, bytes], list[str], str]:
-        reading = read_in_child(data, name=name, reader=read_members)
-        PLACES.require(ws.owner, name, 2 * size_of(reading.frame))
-        return members_of(reading)
-
     def read(data: bytes) -> ReleasedFile:
         reading = read_in_child(data, name="The table", reader=read_released)
         PLACES.require(ws.owner, name, size_of(reading.frame))
         return ReleasedFile.of_reading(reading)
 
-    answer = check_packet(content, unfold=unfold, read=read)
+    answer = check_packet(content, unfold=partial(ws.unfold_packet, name), read=read)
     roles = "" if answer.claim is None else words_of(answer.claim)
     if not answer.differences:
         return Verdict(name, True, (answer.sentence, *answer.notes), answer.tables, roles)
