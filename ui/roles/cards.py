@@ -181,6 +181,4 @@ def preview(ws: Workspace, schema: Schema, names: Sequence[str], role: Role | No
         return ""
     then = ws.answers.get("preview", (ws.edition, changed), lambda: ws.flow.but(schema=changed).before.unique)
     now = ws.flow.before.unique
-    return (
-        f"If {ROLE_NAMES[other].lower()}: {count(then)} rows fit one person only, now {count(now)}."
-    )
+    return f"If {ROLE_NAMES[other].lower()}: {count(then)} rows fit one person only, now {count(now)}."
