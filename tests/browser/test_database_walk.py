@@ -97,6 +97,7 @@ def write_the_release(postgresql: Cluster, page: Page) -> None:
     assert CANARY not in page.evaluate(TRACES)
 
 
+@pytest.mark.sweep(0)
 def test_table__is_read_and_its_release_written_and_no_password_is_left(
     dashboard: Served, postgresql: Cluster, page: Page
 ) -> None:

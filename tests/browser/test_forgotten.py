@@ -92,7 +92,7 @@ def answers(address: str) -> int:
         return error.code
 
 
-def test_forget_it__leaves_nothing(alone: Alone, page: Page, tmp_path: Path) -> None:
+def test_removed_or_closed__a_table_leaves_nothing(alone: Alone, page: Page, tmp_path: Path) -> None:
     files = walk(page, alone, tmp_path)
     assert scan.in_memory(alone.process, MARK) >= PEOPLE, "the scan has to see what is there"
     page.get_by_role("button", name="Remove table").click()
@@ -100,9 +100,6 @@ def test_forget_it__leaves_nothing(alone: Alone, page: Page, tmp_path: Path) -> 
     assert_gone(alone)
     fetched = "async addresses => (await Promise.all(addresses.map(a => fetch(a)))).filter(a => a.ok).length"
     wait_until(lambda: page.evaluate(fetched, files) == 0)
-
-
-def test_closing_the_page__leaves_nothing(alone: Alone, page: Page, tmp_path: Path) -> None:
     files = walk(page, alone, tmp_path, TITLES)
     assert {answers(address) for address in files} == {403}, "files are for the browser they were made for"
     page.close()

@@ -120,7 +120,9 @@ def take_up(page: Page) -> None:
     settle(page)
 
 
-def test_reload__asks_explains_and_gives_all_back(alone: Alone, page: Page, prompts: list[str], tmp_path: Path) -> None:
+def test_reload__asks_explains_and_gives_all_back_until_the_table_is_removed(
+    alone: Alone, page: Page, prompts: list[str], tmp_path: Path
+) -> None:
     open_page(page, alone.address)
     page.reload()
     assert prompts == [], "nothing would be lost"
@@ -190,6 +192,15 @@ def test_reload__asks_explains_and_gives_all_back(alone: Alone, page: Page, prom
     assert (again.parameters, again.scenarios, again.history) == (saved.parameters, saved.scenarios, saved.history)
     assert len(contents(page)) == 1, "the visit goes on where it was"
 
+    page.get_by_role("button", name="Remove table").click()
+    expect(page.get_by_role("heading", name="Release a table about people, safely")).to_be_visible()
+    settle(page)
+    wait_until(lambda: contents(page) == [])
+    page.reload()
+    assert prompts == ["beforeunload"], "nothing would be lost"
+    settle(page)
+    expect(page.get_by_text("was loaded again")).to_have_count(0)
+
 
 def test_killed_server__is_said_and_what_was_decided_comes_back(page: Page, tmp_path: Path, prompts: list[str]) -> None:
     with serve(COMMAND, ROOT, tmp_path / "log") as dashboard:
@@ -221,21 +232,6 @@ def test_killed_server__is_said_and_what_was_decided_comes_back(page: Page, tmp_
         settle(page)
         assert columns_known(page) == 3
     assert prompts == []
-
-
-def test_forget_it__drops_what_is_kept_of_its_table(app_server: str, page: Page, prompts: list[str]) -> None:
-    open_page(page, app_server)
-    bring(page)
-    decide(page)
-    assert len(contents(page)) == 1
-    page.get_by_role("button", name="Remove table").click()
-    expect(page.get_by_role("heading", name="Release a table about people, safely")).to_be_visible()
-    settle(page)
-    wait_until(lambda: contents(page) == [])
-    page.reload()
-    assert prompts == []
-    settle(page)
-    expect(page.get_by_text("was loaded again")).to_have_count(0)
 
 
 @pytest.mark.sweep(0)

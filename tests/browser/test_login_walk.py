@@ -44,7 +44,8 @@ def bring_canaries(page: Page) -> None:
 
 
 def test_person_on_the_list__signs_in_works_and_signs_out(guarded: Guarded, page: Page) -> None:
-    """Another page of the same browser is emptied too, and can ask for nothing more."""
+    """Another page of the same browser is emptied too, and can ask for nothing more. The decisions that the browser
+    keeps go: whoever signs in next would be offered them, with the names of files."""
     enter(page, guarded, "ana")
     expect(step(page, "Data")).to_be_visible()
     expect(page.get_by_text(re.compile("Ana@.?Example.org"))).to_be_visible()
@@ -54,24 +55,14 @@ def test_person_on_the_list__signs_in_works_and_signs_out(guarded: Guarded, page
     bring_canaries(other)
     can_scan = Path("/proc/self/pagemap").exists() and scan.may_read(guarded.process)
     assert not can_scan or scan.in_memory(guarded.process, MARK) >= 2 * PEOPLE, "the scan has to see what is there"
+    step(page, "Roles").click()
+    expect(page.get_by_text("Decisions kept in this browser")).to_be_visible()
+    assert page.evaluate(BACKUPS) >= 1
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_text("Sign in first: ")).to_be_visible()
+    assert page.evaluate(BACKUPS) == 0
     assert guarded.provider.signed_out
     assert not [cookie for cookie in page.context.cookies() if cookie["name"].startswith("_streamlit_user")]
     if can_scan:
         wait_until(lambda: scan.in_memory(guarded.process, MARK) == 0, 0.5)
     expect(other.get_by_text("Sign in first: ")).to_be_visible()
-
-
-def test_signing_out__drops_the_decisions_that_the_browser_keeps(guarded: Guarded, page: Page) -> None:
-    """Else whoever signs in next would be offered them, with the names of files."""
-    enter(page, guarded, "ana")
-    page.get_by_role("button", name="Use").first.click()
-    expect(page.get_by_role("button", name="Remove table")).to_be_visible()
-    settle(page)
-    step(page, "Roles").click()
-    expect(page.get_by_text("Decisions kept in this browser")).to_be_visible()
-    assert page.evaluate(BACKUPS) == 1
-    page.get_by_role("button", name="Sign out").click()
-    expect(page.get_by_text("Sign in first: ")).to_be_visible()
-    assert page.evaluate(BACKUPS) == 0

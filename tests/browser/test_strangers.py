@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -27,15 +28,22 @@ class Listener(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def stranger() -> Iterator[str]:
-    """The address of a server that no page may ask."""
+@contextmanager
+def listening() -> Iterator[str]:
+    """The address of a server that nothing may ask, for as long as the block lasts."""
     Listener.paths.clear()
     listener = ThreadingHTTPServer(("127.0.0.1", 0), Listener)
     threading.Thread(target=listener.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{listener.server_port}"
     listener.shutdown()
     listener.server_close()
+
+
+@pytest.fixture
+def stranger() -> Iterator[str]:
+    """The address of a server that no page may ask."""
+    with listening() as address:
+        yield address
 
 
 def test_policy__keeps_a_page_from_asking_another_server(app_server: str, browser: Any, stranger: str) -> None:

@@ -33,10 +33,10 @@ def many() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.fixture
-def alone(tmp_path: Path) -> Iterator[tuple[Served, Path]]:
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Path]]:
     """A dashboard of its own that may have few files open unless it asks for more, and its log."""
-    log = tmp_path / "server.log"
+    log = tmp_path_factory.mktemp("heads") / "server.log"
     limited = ["sh", "-c", 'ulimit -S -n 512; exec "$@"', "sh", *COMMAND]
     with serve(limited, ROOT, log) as server:
         yield server, log

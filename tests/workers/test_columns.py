@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,6 @@ from tests.partitions.tables import QUASI, people, schema_of, whole_frame, write
 from tests.partitions.test_records import assert_same_tree, numbered
 
 
-@pytest.fixture(scope="module")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with open_cluster(workers=3, memory="2GiB", spill=tmp_path_factory.mktemp("spill")) as cluster:
-        yield cluster
-
-
 def twins(n: int) -> pa.Table:
     """Return people with columns that say the same in other words, so that many splits gain the same."""
     table = people(n, 3)
@@ -51,37 +44,37 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[PartitionedTable, 
 
 
 @pytest.mark.sweep(1)
-@pytest.mark.parametrize("at_once", [1, 3000, 1 << 28])
+@pytest.mark.parametrize("at_once", [3000, 1, 1 << 28])
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
 def test_columns_on_several_workers__grow_the_tree_of_one_machine(
-    three: Cluster, source: Any, criterion: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+    two: Cluster, source: Any, criterion: str, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(columns, "AT_ONCE", at_once)
     table, schema, coded = source
     for enough in (150, 900):
         expected, _ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
-        assert_same_tree(Elsewhere(three, table, schema).grow(Recipe(criterion, 2), enough), expected)
+        assert_same_tree(Elsewhere(two, table, schema).grow(Recipe(criterion, 2), enough), expected)
 
 
 def test_numbers_in_columns_on_several_workers__grow_the_tree_of_one_machine(
-    three: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(columns, "AT_ONCE", 1)
     table, schema = numbered(3000)
     pieces = open_table(write_pieces(tmp_path / "in", table, [900, 2100], 500), 600)
     expected, _ = grow_pieces(code_table(pieces, schema), Recipe(None, 2), 700, 200)
-    assert_same_tree(Elsewhere(three, pieces, schema).grow(Recipe(None, 2), 200), expected)
+    assert_same_tree(Elsewhere(two, pieces, schema).grow(Recipe(None, 2), 200), expected)
 
 
-def test_the_client__receives_no_histogram(three: Cluster, source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_client__receives_no_histogram(two: Cluster, source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     table, schema, _ = source
-    there, answers, steps = Elsewhere(three, table, schema), three.answers, set()
+    there, answers, steps = Elsewhere(two, table, schema), two.answers, set()
 
     def answering(futures: list[Any]) -> list[Any]:
         steps.update(future.key.rsplit("-", 2)[-2] for future in futures)
         return answers(futures)
 
-    monkeypatch.setattr(three, "answers", answering)
+    monkeypatch.setattr(two, "answers", answering)
     there.grow(Recipe("entropy", 2), 150)
     assert steps == {"choose", "finish"}
 
