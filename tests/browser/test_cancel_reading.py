@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Alone
 from tests.browser.steps import drop, number, open_page, settle, step
+from tests.sweeps import SWEEPS
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.browser
@@ -77,12 +78,13 @@ def cancel(page: Page, process: int) -> None:
 def test_reading__is_ended_by_cancel_by_another_page_and_by_closing(alone: Alone, page: Page) -> None:
     with halted(alone, page) as process:
         cancel(page, process)
-    with halted(alone, page) as process:
-        step(page, "Roles").click()
-        expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
-        assert_ends(process)
-        step(page, "Data").click()
-        expect(page.get_by_role("heading", name="first.csv")).to_be_visible()
+    if SWEEPS:
+        with halted(alone, page) as process:
+            step(page, "Roles").click()
+            expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
+            assert_ends(process)
+            step(page, "Data").click()
+            expect(page.get_by_role("heading", name="first.csv")).to_be_visible()
     with halted(alone, page) as process:
         page.close()
         assert_ends(process)

@@ -29,7 +29,7 @@ def test_a_page__follows_the_browser_into_the_dark_and_back(app_server: str, bro
         settle(page)
         page.get_by_role("button", name="Use").first.click()
         settle(page)
-        for title in ("Tree", "What if"):
+        for title in ("Roles", "Tree", "What if"):
             step(page, title).click()
             settle(page)
         for theme, expected in (("dark", [True, True]), ("light", [False, False])):

@@ -40,7 +40,7 @@ def drag(page: Page, places: tuple[float, ...], pause: int) -> None:
         page.wait_for_timeout(pause)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0)
 @pytest.mark.parametrize("table", ["contraceptive", "adult_complete"])
 def test_drag_quickly__the_last_k_is_what_is_shown(
     app_server: str, page: Page, data: Callable[[str], Path], tmp_path: Path, table: str

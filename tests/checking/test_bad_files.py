@@ -46,7 +46,7 @@ def test_the_good_file_passes(data: bytes, beside: tuple[str, ...], capsys: pyte
     assert "6-anonymous" in words
 
 
-@pytest.mark.sweep(20)
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize("name", ALONE)
 def test_it_is_caught_in_the_file_alone(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     change, expected = ALONE[name]
@@ -62,6 +62,7 @@ def test_it_is_caught_in_the_file_alone(name: str, capsys: pytest.CaptureFixture
     assert verdict(data, capsys, "--original", "people.csv")[0] in (1, 2)
 
 
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", BESIDE)
 def test_it_is_caught_beside_the_original(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     change, expected = BESIDE[name]

@@ -213,7 +213,7 @@ def largest_share(table: pd.DataFrame, result: an.Result) -> float:
     return max(max(map(inside.count, set(inside))) / len(inside) for inside in classes.values())
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("generalizer", ["uniform", "tiered-strict", "refine", "pack", "polish", "pack-persons"])
 @pytest.mark.parametrize("grouping", ["least", "error-risk", "median-mondrian", "infogain-mondrian"])
 def test_share_of_one_person__is_kept_in_every_grouping_and_generalizer(grouping: str, generalizer: str) -> None:

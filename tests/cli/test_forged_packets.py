@@ -271,6 +271,7 @@ def refused(data: bytes, folder: Path, capsys: Capture) -> str:
     return printed
 
 
+@pytest.mark.sweep(14)
 @pytest.mark.parametrize("forgery", FORGED)
 def test_a_forged_file__is_refused_and_named(forgery: str, packets: Path, tmp_path: Path, capsys: Capture) -> None:
     which, forge, says = FORGED[forgery]

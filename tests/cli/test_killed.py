@@ -77,7 +77,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="no limit of the size of files")
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("write", WRITES, ids=name_of)
 def test_kill__in_the_middle_of_a_write(folder: Path, write: tuple[str, ...]) -> None:
     path = folder / write[-1]

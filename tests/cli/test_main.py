@@ -128,7 +128,7 @@ def test_kinds_and_target_reach_the_schema(capsys: Capture) -> None:
     assert provenance["parameters"]["criterion"] == "sse"
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("options", "parameter", "value"),
     [
@@ -187,7 +187,7 @@ def test_a_reason_that_was_not_needed__is_not_kept() -> None:
 # Checking a release.
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_verify__agrees_with_the_run(generalizer: str, ending: str, capsys: Capture) -> None:
@@ -319,6 +319,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(18)
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input__is_one_line_and_status_2(name: str, capsys: Capture) -> None:
     Path("noise.bin").write_bytes(bytes(range(256)) * 8)

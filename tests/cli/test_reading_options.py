@@ -81,6 +81,7 @@ def test_the_options__are_all_of_them() -> None:
         assert {READING[option] for option in cases if option in READING} == USED[format]
 
 
+@pytest.mark.sweep(30)
 @pytest.mark.parametrize("option", READING)
 @pytest.mark.parametrize("ending", ["csv", "xlsx", "json", "parquet", "feather", "dta", "sav", "sample:graduates"])
 def test_any_other_option__is_refused(ending: str, option: str) -> None:

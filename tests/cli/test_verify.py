@@ -110,6 +110,7 @@ GZIP: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 """What is hidden in a packed file, and what the check says."""
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("what", GZIP)
 def test_free_bytes_of_a_packed_file__are_refused(what: str, capsys: Capture) -> None:
     assert make("--out", "out.csv.gz", "--report", "report.json") == 0

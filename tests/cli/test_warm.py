@@ -13,7 +13,7 @@ import pytest
 from anonymizer.cli import warm
 from anonymizer.cli.main import main
 from anonymizer.cli.options import ProgressBar
-from anonymizer.loops import IndexDataCacheFile
+from anonymizer.loops import IndexDataCacheFile, njit
 from anonymizer.releasing.files import lock_folder
 from tests.waiting import PATIENCE
 
@@ -289,3 +289,17 @@ def test_compiling__makes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("COPSE_KEY_FILE", str(tmp_path / "none"))
     for _, step in warm.first_steps():
         step()
+
+
+def test_a_loop__has_one_version_for_all_numbers_that_stand_in_calls() -> None:
+    @njit
+    def inner(step):  # type: ignore[no-untyped-def]
+        return step + 1
+
+    @njit
+    def outer(step):  # type: ignore[no-untyped-def]
+        return inner(0) + inner(1) + inner(-1) + inner(step)
+
+    inner.py_func.__module__ = "anonymizer.of_this_test"
+    assert outer(5) == 9
+    assert len(inner.overloads) == 1

@@ -50,7 +50,8 @@ def serve_guarded(
     log = folder / "server.log"
     command = [*COMMAND, "--login", str(login_file(folder, address, provider.issuer))]
     environment = {**os.environ, "COPSE_CLIENT_SECRET": SECRET, **(more or {})}
-    with serve(command, ROOT, log, environment, port) as running:
+    # Real: a copy does not overwrite the memory that it frees.
+    with serve(command, ROOT, log, environment, port, real=True) as running:
         yield Guarded(address, provider, running.process, log)
 
 

@@ -109,6 +109,7 @@ def regulars(header: str, values: Callable[[int], object] = lambda one: f"Person
     return table.sample(frac=1, random_state=0).reset_index(drop=True)
 
 
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("values", [lambda one: f"Ann Smith {one}", lambda one: 7 * one + 3, lambda one: f"k{one:05}x"])
 @pytest.mark.parametrize("header", HEADERS)
 def test_a_column_that_numbers_people__stops_whatever_its_header(header: str, values: Callable[[int], object]) -> None:

@@ -107,7 +107,7 @@ LONG = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("case", LONG)
 def test_a_long_text__is_read_as_its_bytes_are(case: str, mark: bytes, tmp_path: Path) -> None:

@@ -159,6 +159,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.sweep(0)
 def test_files__of_the_same_table_are_released_the_same_by_other_processes(tmp_path: Path) -> None:
     SAMPLE.to_csv(tmp_path / "a.csv", index=False)
     SAMPLE.to_parquet(tmp_path / "b.parquet")
