@@ -16,7 +16,7 @@ Stages raise :class:`anonymizer.errors.AnonymizerError`; pages show it with :fun
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -43,6 +43,7 @@ from anonymizer.settings import SETTINGS, Settings
 from anonymizer.values import content_digest
 from anonymizer.whatif.scenarios import History, Scenario, choices_of
 from ui.answers import Answers
+from ui.background import Job
 from ui.decisions.state import Decisions
 from ui.disclosure.state import DisclosureState
 from ui.server.memory import size_of
@@ -50,9 +51,6 @@ from ui.server.places import PLACES
 from ui.server.turns import Owner
 from ui.turn import turns_of
 from ui.what_if.state import WhatIfState
-
-if TYPE_CHECKING:
-    from ui.job import Job
 
 State = TypeVar("State")
 
@@ -92,7 +90,7 @@ class Workspace:
     edition: int = 0
     version: int = 0
     states: dict[type, Any] = field(default_factory=dict)
-    jobs: dict[str, "Job"] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
     answers: Answers = field(init=False)
     failure: AnonymizerError | None = None
     doubt: tuple[Reading, Any] | None = None

@@ -24,7 +24,6 @@ import pandas as pd
 from anonymizer.attacks.attackers import (
     CellColumn,
     ExactColumn,
-    Inference,
     Learners,
     Lookup,
     count_matches,
@@ -33,7 +32,7 @@ from anonymizer.attacks.attackers import (
 )
 from anonymizer.attacks.downcoding import downcode
 from anonymizer.attacks.minimality import minimality as ways_of
-from anonymizer.attacks.outcome import Outcome, Rate
+from anonymizer.attacks.outcome import Inference, Outcome, Rate
 from anonymizer.attacks.rerun import SECRETS
 from anonymizer.attacks.rerun import rerun as run_again
 from anonymizer.errors import Cancelled, CancelledError, ParameterError, Progress

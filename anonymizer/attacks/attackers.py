@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.attacks.outcome import Rate
+from anonymizer.attacks.outcome import Inference, Rate
 from anonymizer.cells import Cell, parse_column_cell
 from anonymizer.checking.linkage import equivalence_classes
 from anonymizer.errors import ParameterError
@@ -35,38 +35,6 @@ MOST_FEATURES = 100_000_000
 
 FITS_AT_ONCE = 4_000_000
 """People times classes of rows that are compared at a time."""
-
-
-@dataclass(frozen=True)
-class Inference:
-    """Guessing one sensitive column from all quasi-identifiers, of people in the table; pairs are (before, after).
-
-    ``model``: fitted to the original or the release, as Y19 and L14 attack; ``look_up``: the most frequent value, or
-    the mean, of the rows that fit the person; ``blind``: the same of the whole table. Of numbers ``mape`` holds the
-    model's mean absolute percentage errors before, after and blind, as shares, L14 (11); ``None`` otherwise.
-    """
-
-    column: str
-    model: tuple[Rate, Rate]
-    look_up: tuple[Rate, Rate]
-    blind: Rate
-    mape: tuple[float, float, float] | None = None
-
-    @property
-    def before(self) -> Rate:
-        """The better of the two attackers on the original."""
-        return max(self.model[0], self.look_up[0], key=lambda rate: rate.share)
-
-    @property
-    def after(self) -> Rate:
-        """The better of the two attackers on the release."""
-        return max(self.model[1], self.look_up[1], key=lambda rate: rate.share)
-
-    @property
-    def advantage(self) -> float:
-        """The gain of the release over a blind guess, as a share of what is left: (after − blind) / (1 − blind)."""
-        left = 1 - self.blind.share
-        return max(0.0, (self.after.share - self.blind.share) / left) if left > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from anonymizer.values import share
 
 if TYPE_CHECKING:
-    from anonymizer.attacks.attackers import Inference
     from anonymizer.measuring.members import Members
 
 Z = 1.959963984540054
@@ -46,6 +45,38 @@ class Rate:
 
 
 @dataclass(frozen=True)
+class Inference:
+    """Guessing one sensitive column from all quasi-identifiers, of people in the table; pairs are (before, after).
+
+    ``model``: fitted to the original or the release, as Y19 and L14 attack; ``look_up``: the most frequent value, or
+    the mean, of the rows that fit the person; ``blind``: the same of the whole table. Of numbers ``mape`` holds the
+    model's mean absolute percentage errors before, after and blind, as shares, L14 (11); ``None`` otherwise.
+    """
+
+    column: str
+    model: tuple[Rate, Rate]
+    look_up: tuple[Rate, Rate]
+    blind: Rate
+    mape: tuple[float, float, float] | None = None
+
+    @property
+    def before(self) -> Rate:
+        """The better of the two attackers on the original."""
+        return max(self.model[0], self.look_up[0], key=lambda rate: rate.share)
+
+    @property
+    def after(self) -> Rate:
+        """The better of the two attackers on the release."""
+        return max(self.model[1], self.look_up[1], key=lambda rate: rate.share)
+
+    @property
+    def advantage(self) -> float:
+        """The gain of the release over a blind guess, as a share of what is left: (after − blind) / (1 − blind)."""
+        left = 1 - self.blind.share
+        return max(0.0, (self.after.share - self.blind.share) / left) if left > 0 else 0.0
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What one attack achieved: how often it was right on the original and on the release, and a sentence on it.
 
@@ -56,7 +87,7 @@ class Outcome:
     name: str
     rates: tuple[Rate, Rate]
     sentence: str
-    guesses: tuple["Inference", ...] = ()
+    guesses: tuple[Inference, ...] = ()
     members: "Members | None" = None
 
     @property

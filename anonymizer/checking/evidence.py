@@ -2,7 +2,7 @@
 all the rest; and what they answer."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,6 @@ from anonymizer.population.sample import SampleRisk
 from anonymizer.schema import Column, Kind, Schema
 from anonymizer.settings import Limits
 from anonymizer.values import numbers_of, present_codes
-
-if TYPE_CHECKING:
-    from anonymizer.checking.persons import PersonCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,6 +231,27 @@ class Check:
 
 
 @dataclass(frozen=True, eq=False)
+class PersonCounts:
+    """Persons of a release: n' rows in classes.
+
+    ``in_class`` (classes,): different persons; at least so many when not ``exact``; ``None`` when it was not computed.
+    ``of_row`` (n',): whose each row is, -1 for nobody's, where that is known, and ``largest``: the largest share of a
+    class that is one person's. ``fitting`` (persons,): of each person, how many fit the boxes of all of that person's
+    rows, that person among them; ``None`` when it was not computed. ``linking``: what the chance that a row is one
+    person's is at most, for who knows everybody's quasi-identifiers (0 to 1); ``None`` when nothing is known of it.
+    ``reason``: why something was not computed.
+    """
+
+    in_class: NDArray[np.int64] | None
+    exact: bool
+    of_row: NDArray[np.int64] | None
+    largest: float | None
+    fitting: NDArray[np.int64] | None
+    reason: str = ""
+    linking: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """What the models look at. ``required``: the limits, by name; ``class_of`` (n,): the class of each row; ``sizes``:
     rows of each class; ``histograms``: one a sensitive column; ``spreads``: one a numeric one; ``comparison``: the
@@ -251,7 +269,7 @@ class Evidence:
     histograms: tuple[ClassHistograms, ...]
     comparison: Consistency | None
     spreads: tuple[ClassSpread, ...] = ()
-    persons: "PersonCounts | None" = None
+    persons: PersonCounts | None = None
     sample: SampleRisk | None = None
     counts: NDArray[np.int64] | None = None
     lacks: int = 0

@@ -6,7 +6,7 @@ beside the original alone, the fewest persons that can be behind a class are bou
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from anonymizer.checking.candidates import (
     prepare,
     sides_of,
 )
-from anonymizer.checking.evidence import Check, Evidence, rows_text
+from anonymizer.checking.evidence import Check, Evidence, PersonCounts, rows_text
 from anonymizer.checking.linkage import LookAlikes
 from anonymizer.checking.released import ColumnCells
 from anonymizer.errors import ParameterError
@@ -47,27 +47,6 @@ MOST_LOOK_UPS = 200_000_000
 """Most times that it is looked up whether a person fits a class."""
 CHUNK = 2_000_000
 """Look-ups at a time."""
-
-
-@dataclass(frozen=True, eq=False)
-class PersonCounts:
-    """Persons of a release: n' rows in classes.
-
-    ``in_class`` (classes,): different persons; at least so many when not ``exact``; ``None`` when it was not computed.
-    ``of_row`` (n',): whose each row is, -1 for nobody's, where that is known, and ``largest``: the largest share of a
-    class that is one person's. ``fitting`` (persons,): of each person, how many fit the boxes of all of that person's
-    rows, that person among them; ``None`` when it was not computed. ``linking``: what the chance that a row is one
-    person's is at most, for who knows everybody's quasi-identifiers (0 to 1); ``None`` when nothing is known of it.
-    ``reason``: why something was not computed.
-    """
-
-    in_class: Numbers | None
-    exact: bool
-    of_row: Numbers | None
-    largest: float | None
-    fitting: Numbers | None
-    reason: str = ""
-    linking: float | None = None
 
 
 def count_persons(

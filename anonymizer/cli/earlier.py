@@ -7,13 +7,13 @@ from pathlib import Path
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.cli.options import read_apart, reading_of
 from anonymizer.cli.project import project_bytes
+from anonymizer.digests import digest
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier, LastRelease, LastTable, OtherPeople, Uncounted
 from anonymizer.json_value import read_json
 from anonymizer.releasing.release import FORMATS
 from anonymizer.reporting.claim import claim_from
-from anonymizer.reporting.report import digest
 from anonymizer.settings import RUN, Settings, setting_names
 from anonymizer.whatif.project import from_json, setting_in
 

@@ -45,6 +45,7 @@ from anonymizer.cli.typed import ONCE_OPTIONS, READING, with_typed
 from anonymizer.databases.address import Address
 from anonymizer.databases.read import read_rows
 from anonymizer.databases.write import rows_bytes
+from anonymizer.digests import digest
 from anonymizer.errors import CellError, ParameterError, SchemaError
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.folder import is_archive
@@ -57,7 +58,7 @@ from anonymizer.releasing.release import ENDINGS
 from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.claim import Claim, claim_from, roles_text, same_text
 from anonymizer.reporting.packet import is_packet
-from anonymizer.reporting.report import digest, schema_digest, schema_from
+from anonymizer.reporting.report import schema_digest, schema_from
 from anonymizer.schema import Column, Kind, Role, Schema, kind_of
 from anonymizer.settings import Limits
 

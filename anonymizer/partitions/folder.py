@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anonymizer.digests import digest
 from anonymizer.errors import ParameterError, Progress, ReadError, no_progress
 from anonymizer.json_value import JsonValue, parse, read_json
 from anonymizer.partitions.boxes import PartedRelease
@@ -21,7 +22,6 @@ from anonymizer.partitions.places import stamp_of, unchanged
 from anonymizer.partitions.values import ROWS, in_order
 from anonymizer.reading.options import bytes_text
 from anonymizer.releasing.files import replace_folder, write_file
-from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION
 

@@ -14,12 +14,12 @@ from xml.etree import ElementTree
 import pyarrow as pa
 
 from anonymizer.cells import is_number, kept_text
+from anonymizer.digests import digest
 from anonymizer.labelled.dates import pattern_of, read_dates
 from anonymizer.releasing.release import Release, ReleasedColumn, written_texts
 from anonymizer.reporting.document import Document, Section, Table
 from anonymizer.reporting.findings import Statement
 from anonymizer.reporting.pictures import printable
-from anonymizer.reporting.report import digest
 from anonymizer.schema import Kind, Role
 from anonymizer.values import plural
 from anonymizer.version import VERSION

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from anonymizer.checking.rare_forms import rare_forms
 from anonymizer.checking.released_file import BESIDE, UNJUDGED, ReleasedFile, read_archive, read_file
 from anonymizer.checking.verify import Verification, verify
+from anonymizer.digests import digest
 from anonymizer.errors import AnonymizerError, GuaranteeError, Progress, ReadError, no_progress
 from anonymizer.json_value import JsonValue, first_difference, parse, short_text
 from anonymizer.reading.files import Reading
@@ -48,7 +49,6 @@ from anonymizer.reporting.packet_files import (
     recipient_again,
 )  # fmt: skip
 from anonymizer.reporting.pdf import to_pdf
-from anonymizer.reporting.report import digest
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.values import numbers_of, value_text
 

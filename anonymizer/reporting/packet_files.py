@@ -13,6 +13,7 @@ import pandas as pd
 
 from anonymizer.cells import kept_value
 from anonymizer.checking.verify import Verification
+from anonymizer.digests import digest
 from anonymizer.json_value import JsonValue
 from anonymizer.labelled.variable import Variable
 from anonymizer.releasing.release import ORDERS, Release
@@ -21,7 +22,7 @@ from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_pa
 from anonymizer.reporting.claim import Claim
 from anonymizer.reporting.described import Described
 from anonymizer.reporting.html import to_html
-from anonymizer.reporting.report import ADD_UP, SHORT_PATH, digest, python_lines, recipient_json
+from anonymizer.reporting.report import ADD_UP, SHORT_PATH, python_lines, recipient_json
 from anonymizer.schema import Kind
 from anonymizer.version import VERSION
 

@@ -116,7 +116,7 @@ def _block(block: Block, styles: dict[str, Any], width: float) -> list[Any]:
     if isinstance(block, Table):
         return [_table(block, styles, width)]
     if isinstance(block, Picture):
-        picture = drawing_of(block.svg, width, TALLEST, _fonts()[0])
+        picture = drawing_of(block.svg, width, TALLEST, _fonts()[0], printable)
         return [picture, _paragraph(block.alt, styles["caption"])]
     if isinstance(block, Code):
         return [_paragraph(line, styles["code"]) for line in block.text.split("\n")]

@@ -1,6 +1,7 @@
 """A picture of plain SVG shapes as a drawing of a PDF: groups, paths, polygons, lines, ellipses and text, no more."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
@@ -10,8 +11,9 @@ TRANSFORM = re.compile(r"(scale|rotate|translate)\(([^)]*)\)")
 WITHOUT = ("none", "transparent")
 
 
-def drawing_of(svg: str, width: float, height: float, font: str) -> Any:
-    """Return the picture as a reportlab drawing at most ``width`` by ``height`` points. ``font``: a registered one."""
+def drawing_of(svg: str, width: float, height: float, font: str, printable: Callable[[str], str]) -> Any:
+    """Return the picture as a reportlab drawing at most ``width`` by ``height`` points. ``font``: a registered one;
+    ``printable``: gives what of a text it has letters for."""
     from reportlab.graphics.shapes import Drawing, Group
 
     root = ElementTree.fromstring(svg)
@@ -19,12 +21,12 @@ def drawing_of(svg: str, width: float, height: float, font: str) -> Any:
     scale = min(width / wide, height / high, 1.0)
     drawing = Drawing(wide * scale, high * scale)
     page = Group(transform=(scale, 0, 0, -scale, -left * scale, (high + top) * scale))
-    _add(page, root, font)
+    _add(page, root, font, printable)
     drawing.add(page)
     return drawing
 
 
-def _add(group: Any, element: ElementTree.Element, font: str) -> None:
+def _add(group: Any, element: ElementTree.Element, font: str, printable: Callable[[str], str]) -> None:
     """Add the children of an element to a group of shapes."""
     from reportlab.graphics.shapes import Ellipse, Group, Polygon, PolyLine
 
@@ -32,7 +34,7 @@ def _add(group: Any, element: ElementTree.Element, font: str) -> None:
         name = child.tag.rpartition("}")[2]
         if name == "g":
             inner = Group(transform=_matrix(child.get("transform", "")))
-            _add(inner, child, font)
+            _add(inner, child, font, printable)
             group.add(inner)
         elif name == "polygon":
             group.add(Polygon(_numbers(child.get("points")), **_look(child)))
@@ -44,7 +46,7 @@ def _add(group: Any, element: ElementTree.Element, font: str) -> None:
         elif name == "path":
             group.add(_path(child))
         elif name == "text":
-            group.add(_text(child, font))
+            group.add(_text(child, font, printable))
 
 
 def _matrix(text: str) -> tuple[float, ...]:
@@ -99,12 +101,10 @@ def _path(element: ElementTree.Element) -> Any:
     return path
 
 
-def _text(element: ElementTree.Element, font: str) -> Any:
+def _text(element: ElementTree.Element, font: str, printable: Callable[[str], str]) -> Any:
     """Return a text, turned over: a picture counts downwards, a page upwards."""
     from reportlab.graphics.shapes import Group, String
     from reportlab.lib.colors import toColor
-
-    from anonymizer.reporting.pdf import printable
 
     fill = element.get("fill", "black")
     string = String(

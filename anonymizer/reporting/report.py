@@ -24,6 +24,7 @@ from anonymizer.attacks.isolation import Isolation
 from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.checking.verify import Verification
 from anonymizer.databases.address import is_address, outline
+from anonymizer.digests import digest
 from anonymizer.drawing.groups import WorstGroup
 from anonymizer.gate.finding import Gate
 from anonymizer.growing.encode import EncodedTable
@@ -519,11 +520,6 @@ def commitment(sha256: str, key: str) -> str:
     The digest itself never leaves: who knows most of a table could try values for the rest until it fits.
     """
     return hmac.new(bytes.fromhex(key), sha256.encode(), hashlib.sha256).hexdigest()
-
-
-def digest(content: bytes) -> str:
-    """Return the SHA-256, hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
 
 
 @cache

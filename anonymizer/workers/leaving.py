@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.linkage import classes_of
+from anonymizer.digests import digest
 from anonymizer.groups.hulls import scale_of
 from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import CodeColumns, Encoding
@@ -30,7 +31,6 @@ from anonymizer.releasing.files import write_file
 from anonymizer.releasing.grid import Grid
 from anonymizer.releasing.release import Release, ReleasedColumn, ranks_of
 from anonymizer.releasing.row_order import Key, sorted_rows
-from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Role
 from anonymizer.values import numbers_of
 from anonymizer.workers.nodes import Bundle

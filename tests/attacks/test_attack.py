@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import binomtest
 
 from anonymizer.attacks.attack import Attacks, attack
-from anonymizer.attacks.attackers import NEAR, CellColumn, ExactColumn, Inference, Lookup, count_matches
-from anonymizer.attacks.outcome import Rate
+from anonymizer.attacks.attackers import NEAR, CellColumn, ExactColumn, Lookup, count_matches
+from anonymizer.attacks.outcome import Inference, Rate
 from anonymizer.cells import parse_cell
 from anonymizer.errors import CancelledError, ParameterError
 from anonymizer.flow import Flow

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from anonymizer.cli.main import main
+from anonymizer.digests import digest
 from anonymizer.partitions.folder import Part, write_manifest
 from anonymizer.reading.options import MIB
-from anonymizer.reporting.report import digest
 from tests.conftest import ROOT, run_python
 from tests.hostile.bombs import plain_text_parquet
 from tests.partitions.tables import people

@@ -20,12 +20,12 @@ import pytest
 
 from anonymizer.checking.released_file import read_archive
 from anonymizer.cli.main import main
+from anonymizer.digests import digest
 from anonymizer.labelled.read import read_labelled
 from anonymizer.labelled.write import labelled_bytes, planned_table
 from anonymizer.partitions.folder import DICTIONARY, MANIFEST, read_manifest
 from anonymizer.releasing.files import archive
 from anonymizer.releasing.release import read_release
-from anonymizer.reporting.report import digest
 from tests.cli.test_main import CHECKED, Capture, folder, make
 from tests.labelled.test_read import sav, survey
 from tests.partitions.tables import people, write_pieces

@@ -18,10 +18,10 @@ from anonymizer.databases.driver import Driver
 from anonymizer.databases.read import read_plain, request_of
 from anonymizer.databases.sqlite import SQLite
 from anonymizer.databases.write import require_place, rows_bytes, write_release
+from anonymizer.digests import digest
 from anonymizer.errors import AnonymizerError, GuaranteeError, ParameterError, ReadError
 from anonymizer.reading.files import read_table
 from anonymizer.releasing.release import Release, ReleasedColumn
-from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.settings import Settings
 from tests.databases.cluster import Cluster

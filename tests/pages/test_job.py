@@ -20,7 +20,8 @@ from tests.pages.test_release import open_page
 from tests.pages.what_if import open_view
 from tests.pages.what_if import session as hospital
 from tests.waiting import PATIENCE
-from ui.job import Job, start_job
+from ui.background import Job
+from ui.job import start_job
 from ui.what_if.scenarios import current_scenario
 from ui.workspace import Workspace, sample_reading
 

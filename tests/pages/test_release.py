@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from anonymizer.checking.linkage import linkage_risk
 from anonymizer.cli.main import main
+from anonymizer.digests import digest
 from anonymizer.drawing.charts import loss_sentence, moved_sentence
 from anonymizer.drawing.surveys import interval_text, regression_sentence
 from anonymizer.measuring.coefficients import agreement, regression_of
@@ -22,7 +23,6 @@ from anonymizer.reading.samples import SAMPLES
 from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, INTERVALS, NUMBERS, WRITINGS
 from anonymizer.releasing.release import ORDERS, read_release
 from anonymizer.reporting.findings import one_row_of
-from anonymizer.reporting.report import digest
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, setting_names
 from tests.conftest import ROOT

@@ -8,10 +8,10 @@ from streamlit.testing.v1 import AppTest
 
 from anonymizer.attacks.attack import attack
 from anonymizer.attacks.outcome import Rate
+from anonymizer.digests import digest
 from anonymizer.releasing.grid import public_parts
 from anonymizer.reporting.dossier import AUDIENCES
 from anonymizer.reporting.packet import check_packet
-from anonymizer.reporting.report import digest
 from anonymizer.schema import Schema
 from anonymizer.whatif.project import from_json
 from tests.naive_attacks import slow_isolation

@@ -16,6 +16,7 @@ import pytest
 from anonymizer.attacks.attack import attack
 from anonymizer.cells import parse_cell
 from anonymizer.checking.verify import verify
+from anonymizer.digests import digest
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import together
@@ -36,7 +37,7 @@ from anonymizer.reporting.dossier import AUDIENCES, IN_CELLS, PAPERS, SIGNED_BY,
 from anonymizer.reporting.findings import Approval, Findings, Statement, findings_of, one_row_of, riskiest_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
-from anonymizer.reporting.report import commitment, digest, schema_digest
+from anonymizer.reporting.report import commitment, schema_digest
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings, names_of
 from anonymizer.values import share, value_text

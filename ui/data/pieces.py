@@ -8,8 +8,9 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError, CancelledError, ReadError
 from anonymizer.partitions.parted import PartedReading, read_pieces
 from anonymizer.partitions.run import SAMPLE
+from ui.background import Job
 from ui.controls import count, plain, plural
-from ui.job import Job, start_job, stop_job, watch
+from ui.job import start_job, stop_job, watch
 from ui.workspace import Workspace
 
 JOB = "pieces"

@@ -13,10 +13,11 @@ from anonymizer.disclosure.exposure import (
     trials,
 )
 from anonymizer.disclosure.outline import KeyedTree, keys_of
+from ui.background import Job
 from ui.controls import count, plural
 from ui.disclosure.choices import MEASURE_LABELS
 from ui.disclosure.state import DisclosureState
-from ui.job import Job, answer_of_job, parts_of
+from ui.job import answer_of_job, parts_of
 from ui.workspace import Workspace
 
 CONFIG = {"displayModeBar": False}

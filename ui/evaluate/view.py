@@ -26,9 +26,10 @@ from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Limits, in_text, name_of, names_of
+from ui.background import Job
 from ui.controls import count, duration, place_of, plain, plural, slider_ends
 from ui.evaluate.state import EvaluateState
-from ui.job import Job, before_answer, show_failure, start_job, watch
+from ui.job import before_answer, show_failure, start_job, watch
 from ui.limits import ALPHA_STEP, LARGEST_ALPHA
 from ui.method import groupings_for
 from ui.release.downloads import file_stem

@@ -8,11 +8,12 @@ import streamlit as st
 from anonymizer.forest.audit import PAIRS, Finding, audit
 from anonymizer.forest.forest import MODES
 from anonymizer.forest.rehearsal import Rival, rivals
+from ui.background import Job
 from ui.controls import count, plain, share
 from ui.forest.choices import Order
 from ui.forest.state import ForestState
 from ui.forest.view import SAMPLE, sample_table
-from ui.job import Job, answer_of_job
+from ui.job import answer_of_job
 from ui.workspace import Workspace
 
 CONFIDENCE = 0.99

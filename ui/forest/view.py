@@ -21,10 +21,11 @@ from anonymizer.forest.rules import rule_sentence, rules_csv, rules_json, rules_
 from anonymizer.forest.scorecard import Scorecard
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.samples import SAMPLES
+from ui.background import Job
 from ui.controls import count, place_of, plain, plural, problem, share
 from ui.forest.choices import Order
 from ui.forest.state import ForestState, Growth
-from ui.job import Job, answer_of_job, start_job, stop_job, watch
+from ui.job import answer_of_job, start_job, stop_job, watch
 from ui.tree_view import tree_view
 from ui.workspace import Workspace
 

@@ -9,10 +9,11 @@ from anonymizer.errors import AnonymizerError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate, Repair, Severity, together
 from anonymizer.gate.price import price_of, repaired
+from ui.background import Job
 from ui.controls import duration, plain, share
 from ui.gate.state import GateState
 from ui.gate.view import Prices
-from ui.job import Job, answer_of_job, parts_of
+from ui.job import answer_of_job, parts_of
 from ui.workspace import Workspace
 
 AT_ONCE = 5.0

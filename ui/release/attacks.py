@@ -9,8 +9,9 @@ from anonymizer.attacks.isolation import Isolation
 from anonymizer.attacks.outcome import Rate
 from anonymizer.releasing.release import Release
 from anonymizer.whatif.ends import price_of_groups
+from ui.background import Job
 from ui.controls import count, plain, share
-from ui.job import Job, answer_of_job
+from ui.job import answer_of_job
 from ui.workspace import Workspace
 
 JOB = "attack"

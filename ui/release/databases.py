@@ -12,9 +12,10 @@ from anonymizer.databases.write import write_release
 from anonymizer.errors import AnonymizerError, CancelledError, ReadError
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.report import Report
+from ui.background import Job
 from ui.controls import plain, plural, problem
 from ui.data.databases import ON_SERVER
-from ui.job import Job, start_job, stop_job, watch
+from ui.job import start_job, stop_job, watch
 from ui.server.listed import READ, databases_to_write
 from ui.session import take_secret
 from ui.workspace import Workspace

@@ -19,9 +19,10 @@ from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.folder import MANIFEST, Archive, Packing, archive_of
 from anonymizer.partitions.parted import PartedReading
 from anonymizer.partitions.run import FilesResult
+from ui.background import Job
 from ui.controls import count, plain, plural, problem, share
 from ui.gate.view import in_the_way
-from ui.job import Job, start_job, stop_job, watch
+from ui.job import start_job, stop_job, watch
 from ui.release.downloads import file_stem
 from ui.release.view import check_line, headline
 from ui.workspace import Workspace

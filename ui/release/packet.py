@@ -16,8 +16,9 @@ from anonymizer.reporting.packet_files import formats_of
 from anonymizer.reporting.pictures import inward_of
 from anonymizer.reporting.report import Report
 from anonymizer.whatif.project import outward, to_json
+from ui.background import Job
 from ui.decisions.project_file import project_of
-from ui.job import Job, answer_of_job
+from ui.job import answer_of_job
 from ui.release.attacks import outcome_of
 from ui.release.databases import into_database
 from ui.release.downloads import KINDS, file_stem, release_reason, single_files

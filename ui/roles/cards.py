@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from anonymizer.attacks.circles import Circle, alike, circles_of
 from anonymizer.reading.patterns import HOUSEHOLD_WORDS, header_phrases
+from anonymizer.reading.who_knows import Circle, alike, circles_of
 from anonymizer.schema import DESIGN, ONCE, Role, Schema
 from ui.controls import ROLE_COLOURS, ROLE_LABELS, ROLE_LETTERS, ROLE_NAMES, count, plain, plural, share
 from ui.roles.state import RolesState

@@ -10,8 +10,9 @@ from anonymizer.flow import Flow
 from anonymizer.whatif.chart import LOSSES, RISKS, available, frontier_figure, frontier_sentence
 from anonymizer.whatif.frontier import Point, fitting_methods, record_frontier, released_point
 from anonymizer.whatif.scenarios import scenario_of
+from ui.background import Job
 from ui.controls import place_of, plain, plural, problem, share
-from ui.job import Job, answer_of_job, parts_of
+from ui.job import answer_of_job, parts_of
 from ui.session import widget_state
 from ui.what_if.kinds import kinds
 from ui.what_if.pieces import every_k_ready

@@ -6,8 +6,9 @@ import streamlit as st
 from anonymizer.flow import Flow
 from anonymizer.measuring.members import HELD_OUT
 from anonymizer.reporting.kinds import BUDGETS, KINDS, KS, RISKS, KindPoint, compare_kinds, kinds_figure
+from ui.background import Job
 from ui.controls import place_of, share
-from ui.job import Job, answer_of_job, parts_of
+from ui.job import answer_of_job, parts_of
 from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace
 

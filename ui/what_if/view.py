@@ -16,12 +16,13 @@ from anonymizer.groups.prune import Pruning
 from anonymizer.settings import Limits
 from anonymizer.whatif.chart import k_figure, k_sentence
 from anonymizer.whatif.frontier import POLICIES, Point, k_for, tree_frontier
+from ui.background import Job
 from ui.controls import count, duration, place_of, plain, plural, problem, share
 from ui.decisions.browser import keep
 from ui.gate.costs import AT_ONCE
 from ui.gate.view import way_to_ready
 from ui.history import undo_redo
-from ui.job import Job, answer_of_job, groups_ready, tree_ready
+from ui.job import answer_of_job, groups_ready, tree_ready
 from ui.limits import limits_panel
 from ui.method import fit_grouping, generalizer_choice, grouping_choice, k_slider, numbers_choice, price_of_ends
 from ui.release.view import check_text, headline, homogeneity
