@@ -21,10 +21,11 @@ HEIGHT, WIDTHS = 900, (1440, 1024, 768)
 
 
 def widths(place: int, theme: str) -> tuple[int, ...]:
-    """The widths at which a page is looked at: the first, and one of the others in turn. A theme is of colours."""
-    if SWEEPS or theme == "dark":
-        return WIDTHS if SWEEPS else WIDTHS[:1]
-    return WIDTHS[0], WIDTHS[1 + place % 2]
+    """The widths at which a page is looked at: in the dark theme, which is of colours alone, the first; in the light
+    one another in turn as well, and all in sweeps."""
+    if theme == "dark":
+        return WIDTHS[:1]
+    return WIDTHS if SWEEPS else (WIDTHS[0], WIDTHS[1 + place % 2])
 
 
 COLOURS = ["color-contrast", "link-in-text-block"]

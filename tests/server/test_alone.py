@@ -107,3 +107,14 @@ def hosts_for_pages(log: dict[str, Any]) -> set[str | None]:
         if any(PAGES.match(cause) for cause in causes) and "://" in address:
             hosts.add(urlsplit(address).hostname)
     return hosts - {None}  # a file has none
+
+
+def test_hosts_for_pages__are_those_that_a_page_asks_and_not_the_browser() -> None:
+    events = [
+        {"params": {"initiator": "http://127.0.0.1:8501", "url": "https://elsewhere.example/picture"}},
+        {"params": {"network_anonymization_key": "http://127.0.0.1 same_site", "host": "https://looked-up.example"}},
+        {"params": {"network_anonymization_key": "https://browser.example same_site", "host": "https://own.example"}},
+        {"params": {"initiator": "not an origin", "url": "https://own.example/update"}},
+        {},
+    ]
+    assert hosts_for_pages({"events": events}) == {"elsewhere.example", "looked-up.example"}
