@@ -67,7 +67,7 @@ def serve(variables: Mapping[str, str] | None = None) -> Iterator[Served]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "anonymizer", "app", "--server.port", str(port)]
-    command += ["--server.headless", "true", "--server.fileWatcherType", "none"]
+    command += ["--server.headless", "true"]
     environment = {**os.environ, **(variables or {})}
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=ROOT, env=environment, **silent) as server:

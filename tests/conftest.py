@@ -302,7 +302,7 @@ def serve(
     ``real``: it begins as for users, not as a copy, which is quicker.
     """
     port = port or free_port()
-    options = {"server.port": port, "server.headless": "true", "server.fileWatcherType": "none"}
+    options = {"server.port": port, "server.headless": "true"}
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     server: subprocess.Popen[bytes] | copies.Program
     with log.open("wb") as output:

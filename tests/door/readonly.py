@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from tests.waiting import PATIENCE
 
 RUN = "import anonymizer as an; t = an.SAMPLES['customers'].load(); an.anonymize(t, an.suggest(t), k=2)"
-WORDS = ("--server.headless", "true", "--server.fileWatcherType", "none")
+WORDS = ("--server.headless", "true")
 
 
 def mount() -> None:

@@ -1,6 +1,7 @@
 """Several sessions at once on a real server: who finds no place, who brings a bomb, and who only wants a page."""
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,3 +102,12 @@ def test_session__that_ends_while_it_waits_leaves_the_line(small_server: str, tm
     other.open("tree")
     assert other.shows("Tree")
     other.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process watches is read from Linux")
+def test_server__watches_no_folder(tmp_path: Path) -> None:
+    """A file that is compiled would wake it, and it would look through all folders."""
+    with serve(COMMAND, ROOT, tmp_path / "log") as dashboard, Visitor(dashboard.address) as visitor:
+        visitor.open()
+        held = {os.readlink(link) for link in Path(f"/proc/{dashboard.process}/fd").iterdir() if link.is_symlink()}
+    assert not [target for target in held if "inotify" in target]
