@@ -42,10 +42,10 @@ def show(ws: Workspace, pruning: Pruning) -> None:
     with st.container(key="canvas-sentence"):
         st.markdown(surest_sentence(leaves, subject(ws, pruning)[2].target.title) or how_to_read(state.view))
     with st.container(horizontal=True, wrap=False, key="canvas-stage"):
-        with st.container(key="canvas-picture"):
+        with st.container(gap=6, key="canvas-picture"):
             extras = draw(ws, pruning, cut, bands, leaves, on_pick=pick, on_open=look_closer)
         if state.node is not None:
-            with st.container(key="canvas-panel", width=300):
+            with st.container(width=300, gap="xsmall", key="canvas-panel"):
                 show_node(ws, pruning, subject(ws, pruning), state.node, state.after, bands, put_back, look_closer)
     smallest, parts = plural(int(tree.persons.n[cut].min()), tree.unit), len(ws.flow.look_alikes.sizes) if bands else 0
     inside = f" Inside them {plural(parts, 'group')} look alike when they are released." if parts > len(cut) else ""
@@ -73,7 +73,8 @@ def main() -> None:
     if lacks(ws, "No tree yet", text):
         return
     with st.container(horizontal=True, wrap=False, key="canvas"):
-        controls, picture = st.container(key="canvas-controls", width=216), st.container(key="canvas-main")
+        controls = st.container(width=216, gap=11, key="canvas-controls")
+        picture = st.container(gap=6, key="canvas-main")
     with controls:
         method(ws)
     with picture:

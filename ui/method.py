@@ -4,7 +4,6 @@
 """
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.recipe import fitting_groupings, grouping_words
@@ -15,6 +14,7 @@ from anonymizer.suppression.choice import allowed
 from anonymizer.whatif.ends import loss_by_ends
 from ui.controls import count, plain, share, slider_ends
 from ui.glossary import meaning
+from ui.server.framework import DeltaGenerator
 from ui.session import optional_number, set_at_once, widget_state
 from ui.workspace import Workspace
 

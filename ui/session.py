@@ -1,14 +1,12 @@
 """The only place that touches the session's state: its workspace, and what widgets hold."""
 
 import weakref
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime import exists, get_instance
-from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui.server.framework import app_session, forget_widgets_but, widgets_drawn
 from ui.server.places import PLACES
 from ui.workspace import Workspace
 
@@ -22,13 +20,12 @@ def workspace() -> Workspace:
 
 def emptying() -> Callable[[], None]:
     """Return what empties this session, its workspace and all that its widgets hold; to be called when it is over."""
-    context, ws = get_script_run_ctx(), workspace()
-    session = get_instance().get_app_session(context.session_id) if exists() and context is not None else None
+    session, ws = app_session(), workspace()
 
     def empty() -> None:
         if session is not None:
             session.session_state.clear()
-            _forget_but(session, ())
+            forget_widgets_but(session.session_state, ())
         ws.forget()
         PLACES.leave(ws.owner)
 
@@ -38,15 +35,9 @@ def emptying() -> Callable[[], None]:
 def forget_widgets() -> None:
     """Forget the widgets that this run has not drawn: the framework keeps for good what they offered, such as levels of
     a table that is gone."""
-    context = get_script_run_ctx()
-    if exists() and context is not None and (session := get_instance().get_app_session(context.session_id)):
-        _forget_but(session, context.shared.widget_ids_this_run.snapshot())
-
-
-def _forget_but(session: AppSession, here: Collection[str]) -> None:
-    metadata = session.session_state._new_widget_state.widget_metadata
-    for name in [name for name in metadata if name not in here]:
-        del metadata[name]
+    session = app_session()
+    if session is not None:
+        forget_widgets_but(session.session_state, widgets_drawn())
 
 
 def wait_for_place(ws: Workspace) -> int:

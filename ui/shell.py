@@ -1,9 +1,9 @@
 """The frame around every page: the steps and how far they are, where the data is, and the strip of figures."""
 
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from anonymizer.errors import MemoryOnlyError
 from ui.controls import PAGES, count, plain, plural, problem
@@ -15,8 +15,9 @@ from ui.glossary import words
 from ui.navigation import STEPS, pages
 from ui.release.folder import folder_gate, folder_result
 from ui.server.files import drop_files
+from ui.server.framework import DeltaGenerator, drop_uploads, session_name
 from ui.server.places import PLACES
-from ui.server.sessions import draw, drop_uploads, go, session_name
+from ui.server.sessions import draw, go
 from ui.session import emptying, forget_widgets, wait_for_place, workspace
 from ui.strip import strip
 from ui.tour import tour
@@ -32,171 +33,7 @@ LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 118 32" role="img
 <text x="39" y="24" font-family="system-ui,sans-serif" font-size="23" font-weight="650" fill="COLOUR">Copse</text>
 </svg>"""
 LOGO_COLOURS = {"light": "#1f6f43", "dark": "#5cc48d"}
-STYLE = """<style>
-[data-testid="stMainBlockContainer"] { padding-top: 4.2rem; padding-bottom: 3rem; max-width: 1500px; }
-[data-testid="stFileUploaderDropzone"] {
-  min-height: 10rem; flex-direction: column; justify-content: center; align-items: center; border-style: dashed;
-}
-[data-testid="stFileUploaderDropzoneInstructions"] { margin: 0.5rem 0 0; flex: none; max-width: 100%; }
-[data-testid="stSliderTickBar"] { display: none; }
-[data-testid="stSliderThumbValue"] p { color: LINK; }
-:is([data-testid="stBaseButton-secondary"], [data-testid="stBaseButton-tertiary"], [data-testid="stPopover"] button):is(
-  :hover, :focus, :active, [aria-expanded="true"]
-) {
-  color: LINK;
-}
-[data-testid="stCaptionContainer"] { color: GRAY; opacity: 1; }
-[data-testid="stCaptionContainer"] :is(p, strong, li) { color: inherit; }
-[data-testid="stMainBlockContainer"] h1 { padding: .4rem 0 .8rem; }
-a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
-@media (max-height: 850px) {
-  [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .55rem; }
-  [data-testid="stBottom"] [data-testid="stCaptionContainer"] p { font-size: .74rem; line-height: 1.25; }
-}
-[class*="st-key-roles-card-"] [data-testid="stHorizontalBlock"] { overflow: visible; }
-:is(a, button, canvas, summary, [tabindex="0"], [data-answer]):focus-visible {
-  outline: 2px solid LINK; outline-offset: 1px;
-}
-[data-testid="stSelectbox"]:has(input:focus-visible) { outline: 2px solid LINK; outline-offset: 2px; }
-[data-testid="stMain"]:focus { outline: none; }
-.st-key-words { flex: none; }
-.st-key-words p { white-space: nowrap; }
-.st-key-window, [class*="st-key-browser-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-answer-"]) {
-  position: absolute;
-}
-[data-copse-lost] [data-testid="stDialog"] { display: none; }
-[data-testid="stDownloadButton"] { transition: opacity .2s; }
-[data-stale="true"] [data-testid="stDownloadButton"] { pointer-events: none; opacity: .5; transition-delay: .2s; }
-[data-testid="stButtonGroup"] button[data-selected="true"] p { color: LINK; font-weight: 600; }
-[class*="st-key-roles-"] :is(h2, h3) { font-size: 1.08rem; line-height: 1.3; padding: 0 0 .35rem; }
-:is(.st-key-roles-groups, .st-key-roles-changes) h2 { font-size: 1.35rem; }
-:is(.st-key-ready, .st-key-hand-over) h2 { font-size: 1.15rem; padding: 0 0 .4rem; }
-[class*="st-key-roles-"] [data-testid="stButtonGroup"] button { min-height: 1.9rem; }
-[class*="st-key-roles-card-"] [data-testid="stButtonGroup"] button :is(p, span) { font-weight: 500 !important; }
-.st-key-roles-bar { height: 2.9rem !important; min-height: 2.9rem; max-height: 2.9rem; overflow: auto hidden; }
-.st-key-roles-bar p { white-space: nowrap; }
-.st-key-roles-bar [data-testid="stCaptionContainer"] p { white-space: normal !important; line-height: 1.15; }
-.st-key-roles-bar [data-testid="stElementContainer"]:has([data-testid="stCaptionContainer"]) {
-  min-width: 7.5rem; max-height: 2.6rem; overflow: hidden;
-}
-[data-testid="stLayoutWrapper"]:has(> .st-key-roles-on) {
-  position: sticky; bottom: 0; background: BACKGROUND; padding: .2rem 0;
-}
-[data-testid="stColumn"]:has(> * .st-key-roles-side) {
-  position: sticky; top: 4.2rem; align-self: flex-start; min-width: 17rem; max-height: calc(100dvh - 10.5rem);
-  overflow-y: auto; padding-left: 1rem; border-left: 1px solid var(--st-border-color, #8884);
-}
-[data-testid="stHorizontalBlock"]:has(> * .st-key-roles-side) { flex-wrap: nowrap; }
-[data-testid="stColumn"]:has(> * .st-key-roles-groups) { min-width: 0; }
-.st-key-roles-side { gap: .6rem; }
-.st-key-roles-side [data-testid="stMetricLabel"] p { white-space: normal; }
-.st-key-roles-side [data-testid="stMetricValue"] { font-size: 1.7rem; line-height: 1.2; }
-[class*="st-key-roles-card-"] { border-top: 1px solid var(--st-border-color, #8884); padding-top: .6rem; gap: .3rem; }
-[class*="st-key-roles-card-"] [data-testid="stVerticalBlock"] { gap: .25rem; }
-[class*="st-key-roles-card-"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
-[class*="st-key-roles-card-"] h3 { padding: 0; }
-[class*="st-key-roles-card-"] [data-testid="stButtonGroup"] :is(div, [role="radiogroup"]) {
-  flex-wrap: wrap; overflow: visible; mask-image: none; row-gap: .3rem;
-}
-@media (max-height: 850px) {
-  [data-testid="stColumn"]:has(> * .st-key-roles-side) { max-height: calc(100dvh - 11.3rem); }
-  .st-key-roles-side { gap: .2rem; }
-  .st-key-roles-side [data-testid="stMetric"] > div {
-    display: grid; grid-template-columns: auto 1fr; align-items: center; column-gap: .5rem;
-  }
-  .st-key-roles-side [data-testid="stMetricLabel"] { grid-column: 1 / -1; }
-  .st-key-roles-side [data-testid="stMetricValue"] { font-size: 1.3rem; width: auto; }
-}
-@media (max-width: 900px) {
-  [data-testid="stHorizontalBlock"]:has(> * .st-key-roles-side) { flex-direction: column; }
-  [data-testid="stColumn"]:has(> * .st-key-roles-side) { position: static; width: 100%; max-height: none; border: 0; }
-  [data-testid="stColumn"]:has(> * .st-key-roles-groups) { width: 100%; }
-}
-.st-key-roles-bar [data-testid="stButtonGroup"] :is(div, [role="radiogroup"]) { flex-wrap: nowrap; }
-[data-testid="stBottomBlockContainer"] { padding: .25rem 1.2rem .3rem; max-width: none; }
-[data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
-.st-key-strip [data-testid="stMetricLabel"] p { font-size: 0.78rem; }
-[data-testid="stMainBlockContainer"] [data-testid="stLayoutWrapper"]:has(> .st-key-strip) {
-  position: sticky; top: 3.6rem; z-index: 9; background: BACKGROUND; padding: 0.4rem 0;
-}
-.st-key-strip [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.3; padding: 0; }
-.st-key-strip [data-testid="stMetric"] > div, .st-key-strip [data-testid="stMetric"] {
-  display: flex; flex-direction: row; align-items: baseline; gap: .4rem; width: auto;
-}
-[data-testid="stMainBlockContainer"]:has(.st-key-canvas) { padding: 3.8rem 1rem 1rem; max-width: none; }
-[data-testid="stMainBlockContainer"]:has(.st-key-canvas) > [data-testid="stVerticalBlock"] { gap: .2rem; }
-.st-key-canvas-main { --copse-around: 13.1rem; min-width: 0; gap: .4rem; }
-[data-testid="stLayoutWrapper"]:has(> .st-key-canvas-sentence) { margin: -.65rem 0; }
-.st-key-canvas-sentence p { font-size: .85rem; line-height: 1.25; white-space: nowrap; overflow: hidden; }
-.st-key-canvas-picture { min-width: 0; flex: 1 1 0; gap: .4rem; }
-.st-key-canvas-controls { gap: .7rem; }
-.st-key-canvas-controls button p { white-space: normal; overflow: visible; }
-.st-key-canvas-bar { gap: .3rem 1rem; min-height: 2.6rem; }
-.st-key-canvas-bar h1 { font-size: 1.35rem; padding: 0; }
-.st-key-canvas-bar [data-testid="stSlider"] { min-width: 6rem; }
-.st-key-canvas-bar [data-testid="stSliderThumbValue"] { display: none; }
-.st-key-canvas-panel { overflow-y: auto; max-height: calc(100dvh - 12.2rem); padding-left: .6rem; gap: .5rem; }
-.st-key-canvas-panel > * { flex-shrink: 0; }
-.st-key-canvas-panel [data-testid="stHeading"] :is(h2, h3) { padding: .2rem 0 .1rem; line-height: 1.25; }
-.st-key-canvas-panel [data-testid="stHeadingWithActionElements"] { margin: 0; }
-.st-key-canvas-panel [data-testid="stMarkdownContainer"] { margin: 0; }
-.st-key-canvas-panel [data-testid="stMarkdownContainer"] p { font-size: .9rem; line-height: 1.4; }
-.st-key-canvas-panel table { table-layout: fixed; width: 100%; }
-.st-key-canvas-panel th { width: 34%; }
-.st-key-canvas-panel th:nth-child(2) { width: 27%; }
-.st-key-canvas-panel :is(th, td) { padding: .2rem .3rem; }
-.st-key-canvas-panel :is(th, td) * { max-width: 100%; font-size: .8rem !important; overflow-wrap: anywhere !important; }
-@media (max-width: 1400px) {
-  .st-key-strip [data-testid="stMetricLabel"] p { font-size: .7rem; }
-  .st-key-strip [data-testid="stMetricValue"] { font-size: 1rem; }
-}
-@media (max-width: 1100px) {
-  [data-testid="stColumn"]:has(> * .st-key-roles-side) { min-width: 13.5rem; }
-  [data-testid="stBottomBlockContainer"] { padding: .3rem 1rem .4rem; }
-  .st-key-strip { gap: .3rem .1rem; }
-  .st-key-strip [data-testid="stMetric"] > div, .st-key-strip [data-testid="stMetric"] { gap: .15rem; }
-  .st-key-strip [data-testid="stMetricLabel"] p { font-size: .62rem; }
-  .st-key-strip [data-testid="stMetricValue"] { font-size: .88rem; }
-  .st-key-strip [data-testid="stTooltipIcon"] svg { width: .8rem; height: .8rem; }
-  :is(a[data-testid="stTopNavLink"], [data-testid="stTopNavSection"]) :is(span, div, p) { font-size: .8rem; }
-  [data-testid="stTopNav"] [data-testid="stIconMaterial"] { font-size: .95rem; }
-  [data-testid="stTopNav"] { padding-inline: .4rem; }
-  [data-testid="stTopNav"] + div { min-width: 9rem; }
-  [data-testid="stTopNavSection"] { padding: 0 .1rem; gap: 0; }
-  [data-testid="stTopNavSection"] svg { width: .9rem; height: .9rem; }
-  [data-testid="stHeaderLogo"] { height: 1.5rem; }
-  [data-testid="stBottom"] [data-testid="stCaptionContainer"] p {
-    white-space: nowrap; overflow: hidden; text-overflow: ellipsis;
-  }
-}
-@media (max-width: 1100px) {
-  .st-key-canvas { flex-direction: column; gap: .4rem; }
-  [data-testid="stLayoutWrapper"]:has(> :is(.st-key-canvas-controls, .st-key-canvas-main)) { width: 100%; flex: none; }
-  .st-key-canvas-controls { flex-direction: row; flex-wrap: wrap; align-items: end; gap: .3rem .8rem; }
-  .st-key-canvas-controls > * { flex: 1 1 9rem; width: auto; min-width: 0; }
-  .st-key-canvas-controls > :has([data-testid="stCaptionContainer"]) { display: none; }
-  .st-key-canvas-controls button p { font-size: .85rem; line-height: 1.25; }
-  .st-key-canvas-main { --copse-around: 19.7rem; }
-}
-.st-key-start [data-testid="stColumn"]:first-child [data-testid="stFileUploaderDropzone"] {
-  min-height: 26rem; justify-content: center; border: 2px dashed var(--st-primary-color, #1f6f43);
-}
-.st-key-start [data-testid="stColumn"]:last-child [data-testid="stFileUploaderDropzone"] { padding: .3rem; }
-@media (max-width: 900px) {
-  :is(.st-key-ready, .st-key-hand-over, .st-key-figures, .st-key-start) > * > [data-testid="stHorizontalBlock"] {
-    flex-wrap: wrap;
-  }
-  :is(.st-key-ready, .st-key-hand-over, .st-key-start) [data-testid="stColumn"] { min-width: 100%; }
-  .st-key-figures [data-testid="stColumn"] { min-width: 40%; }
-  .st-key-frame [data-testid="stCaptionContainer"] p { font-size: .78rem; line-height: 1.3; }
-  .st-key-canvas-sentence p { white-space: normal; height: 2.5em; }
-  .st-key-canvas-stage { flex-direction: column; }
-  [data-testid="stLayoutWrapper"]:has(> .st-key-canvas-panel) { width: 100%; }
-  .st-key-canvas-panel { max-height: none; }
-  a[data-testid="stTopNavLink"] > :has([data-testid="stIconMaterial"]) { display: none; }
-  a[data-testid="stTopNavLink"] p { font-size: .82rem; }
-}
-</style>"""
+STYLE = (Path(__file__).parent / "style.css").read_text("utf-8")
 IN_MEMORY = "It is never written to disk, and not sent anywhere."
 OF_FOLDERS = "It is not sent anywhere. Only its release is written to disk."
 """What is said of every table, and of one in the operator's folder."""
@@ -306,7 +143,7 @@ def main() -> None:
     style = STYLE
     for name in ("background", "link", "gray"):
         style = style.replace(name.upper(), str(st.get_option(f"theme.{theme}.{name}Color")))
-    st.html(style)
+    st.html(f"<style>{style}</style>")
     st.logo(LOGO.replace("COLOUR", LOGO_COLOURS.get(theme, "#1f6f43")), size="large")
     ws = workspace()
     draw(emptying(), partial(stage, ws), ws.memory)

@@ -5,10 +5,10 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from anonymizer.flow import Turn
 from ui.server.capacity import operator_capacity
+from ui.server.framework import running
 from ui.server.turns import Owner, Turns, Work
 
 TURNS = Turns(operator_capacity().turns)
@@ -28,7 +28,7 @@ def turns_of(owner: Owner) -> Turn:
 def waited_for(owner: Owner, is_long: bool) -> Iterator[None]:
     """Let the block run in a turn of a session. Meanwhile its page says how many are before; another choice, another
     page, or closing it ends the waiting."""
-    context = get_script_run_ctx(suppress_warning=True)
+    context = running()
     notice = None if context is None else Notice(context.yield_check)
     run = None if context is None else context.parallel_coordinator  # each drawing has one of its own
     with TURNS.turn(owner, Work.LONG if is_long else Work.SHORT, notice, run):

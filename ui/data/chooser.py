@@ -14,7 +14,7 @@ from anonymizer.reading.samples import SAMPLES
 from ui.data.databases import from_database
 from ui.data.pieces import begin_opening, opening
 from ui.data.progress import ReadingBar
-from ui.server.sessions import drop_uploads
+from ui.server.framework import drop_uploads
 from ui.workspace import Workspace
 
 FOLDER_VARIABLE = "COPSE_DATA_FOLDER"

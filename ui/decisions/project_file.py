@@ -25,9 +25,9 @@ from ui.controls import plural
 from ui.decisions.state import DAYS, MOST, Awaited, LastTime
 from ui.release.downloads import file_stem
 from ui.release.state import ReleaseState
+from ui.server.framework import drop_uploads
 from ui.server.memory import size_of
 from ui.server.places import PLACES
-from ui.server.sessions import drop_uploads
 from ui.workspace import Workspace
 
 WHAT = (

@@ -9,7 +9,7 @@ from ui.controls import plain, plural, problem
 from ui.decisions.project_file import bring_last_time, moment
 from ui.decisions.state import Backup, LastTime
 from ui.job import answer_of_job
-from ui.server.sessions import drop_uploads
+from ui.server.framework import drop_uploads
 from ui.workspace import Workspace
 
 MOST_OFFERED = 3

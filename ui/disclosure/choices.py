@@ -11,7 +11,7 @@ from anonymizer.disclosure.outline import KeyedTree, Keys, keys_of, lay_keys, ou
 from anonymizer.json_value import MAX_BYTES
 from ui.controls import plain, share
 from ui.disclosure.state import DisclosureState
-from ui.server.sessions import drop_uploads
+from ui.server.framework import drop_uploads
 from ui.workspace import Workspace
 
 SOURCES = {

@@ -16,9 +16,6 @@ import streamlit as st
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.auth_util import encode_provider_token
-from streamlit.config import set_option
-from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from anonymizer.cli.app import I_KNOW, is_loopback, refusal
 from anonymizer.errors import ParameterError
@@ -26,6 +23,7 @@ from anonymizer.version import how_to_install
 from ui.door.login import LASTS, Identities, Login, Person, login
 from ui.door.notices import link, notice
 from ui.server.browsers import browser_of
+from ui.server.framework import USER_COOKIE_NAME, encode_provider_token, set_option
 from ui.server.listed import require_listed
 from ui.server.origins import POLICY_VIOLATION
 from ui.server.sessions import forget, hang_up

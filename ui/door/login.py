@@ -18,13 +18,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
-from streamlit.auth_util import get_cookie_with_chunks
-from streamlit.web.server.server_util import get_cookie_secret
-from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
-from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from anonymizer.cli.app import LOGIN, is_loopback
 from anonymizer.errors import ParameterError
+from ui.server.framework import USER_COOKIE_NAME, decode_signed_value, get_cookie_secret, get_cookie_with_chunks
 
 SECRET = "COPSE_CLIENT_SECRET"
 """The environment variable of the client's secret, where it does not stand in the operator's file."""

@@ -18,7 +18,6 @@ import streamlit as st
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from streamlit.runtime import get_instance
 
 from anonymizer.cli.operating import CHOICES, Choice
 from anonymizer.version import VERSION
@@ -26,6 +25,7 @@ from ui.controls import duration, plural, size
 from ui.door.doors import PERSON, address_of
 from ui.door.login import login
 from ui.door.notices import document, notice
+from ui.server.framework import get_instance
 from ui.server.places import PLACES
 from ui.server.sessions import SESSIONS, Visit, forget
 from ui.turn import TURNS

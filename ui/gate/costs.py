@@ -19,14 +19,6 @@ from ui.workspace import Workspace
 AT_ONCE = 5.0
 """Seconds that one release may take for the prices of repairs to be worked out without being asked for."""
 MOST_COLUMNS = 12
-STYLE = """<style>
-.copse-loss { width: 100%; border-collapse: collapse; font-size: .85rem; }
-.copse-loss :is(td, th) { border: none; padding: .1rem .3rem; font-weight: 400; text-align: left; }
-.copse-loss th { max-width: 7rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.copse-loss td:last-child { text-align: right; white-space: nowrap; }
-.copse-bar { display: flex; height: .6rem; width: 100%; min-width: 2rem; background: #8883; border-radius: .2rem; }
-.copse-bar i { height: 100%; background: #4f9169; } .copse-bar i + i { background: #dba948; }
-</style>"""
 
 
 def prices(ws: Workspace, gate: Gate) -> Prices:
@@ -74,7 +66,7 @@ def costs(ws: Workspace) -> None:
     st.markdown(f"Detail lost: {then}**{share(now.gcp)}**")
     columns = sorted(now.ncp_by_column.items(), key=lambda pair: -pair[1])
     rows = "".join(row(name, before.get(name, loss), loss) for name, loss in columns[:MOST_COLUMNS])
-    st.html(f'{STYLE}<table class="copse-loss"><tbody>{rows}</tbody></table>')
+    st.html(f'<table class="copse-loss"><tbody>{rows}</tbody></table>')
     if len(columns) > MOST_COLUMNS:
         st.caption(f"and {len(columns) - MOST_COLUMNS:,} more")
     if change:

@@ -16,26 +16,6 @@ from ui.gate.state import Change, GateState
 from ui.session import show_in_widgets, widget_state
 from ui.workspace import Workspace
 
-COLOURS = {Severity.STOPS: "#b3363e", Severity.LOOK: "#c2731b", Severity.FINE: "#1f7a4a"}
-STYLE = """<style>
-[class*="st-key-finding-"] { border-left: .4rem solid #8884; padding: .75rem 1rem; gap: .35rem; }
-[class*="st-key-finding-stops-"] { border-left-color: STOPS; }
-[class*="st-key-finding-look-"] { border-left-color: LOOK; }
-[class*="st-key-finding-fine-"] { border-left-color: FINE; }
-[class*="st-key-words-"] p, [class*="st-key-figure-"] p { margin: 0; }
-[class*="st-key-words-"] [data-testid="stCaptionContainer"] p { line-height: 1.35; }
-[class*="st-key-words-"] { gap: .15rem; }
-[data-testid="stLayoutWrapper"]:has(> [class*="st-key-words-"]) { min-width: min(16rem, 100%); }
-[class*="st-key-words-"] :is([data-testid="stMarkdownContainer"], [data-testid="stCaptionContainer"]),
-[class*="st-key-figure-"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
-[class*="st-key-figure-"] p { font-size: 1.35rem; font-weight: 650; line-height: 1.2; }
-[class*="st-key-row-"] { row-gap: .5rem; }
-[data-testid="stLayoutWrapper"]:has(> [class*="st-key-ways-"]) { margin-left: auto; }
-[class*="st-key-ways-"] p { margin: 0; }
-[class*="st-key-ways-"] { gap: .3rem; }
-[class*="st-key-ways-"] button[data-testid="stBaseButton-tertiary"] p { text-decoration: underline; }
-[class*="st-key-findings"] { gap: .75rem; }
-</style>"""
 NAMES = {Severity.STOPS: "stops", Severity.LOOK: "look", Severity.FINE: "fine"}
 WIDTH, WAYS = 150, 270
 """Of a figure and of its repairs, in pixels."""
@@ -75,15 +55,11 @@ def headline(gate: Gate, where: str = WHERE, *, so_far: bool = False) -> None:
 def cards(ws: Workspace, gate: Gate, page: str = "", prices: Prices | None = None) -> None:
     """Draw what is to be seen to, the most dangerous first; then what is in order, a line each. Findings that say the
     same of other columns are one. ``page``: the page whose widgets hold the settings that a repair changes."""
-    style = STYLE
-    for severity, name in NAMES.items():
-        style = style.replace(name.upper(), COLOURS[severity])
-    st.html(style)
     several = together(gate.findings)
     rows: list[Several | Change] = [one for one in several if one.severity is not Severity.FINE]
     for change in sorted(in_effect(ws), key=lambda change: change.place):
         rows.insert(change.place, change)
-    with st.container(key="findings"):
+    with st.container(gap=12, key="findings"):
         for number, row in enumerate(rows):
             if isinstance(row, Change):
                 repaired_card(ws, row, number, page)
@@ -104,11 +80,11 @@ def in_order(fine: list[Several]) -> None:
 def card(ws: Workspace, finding: Several, number: int, page: str, prices: Prices) -> None:
     """Draw one finding: its figure, its sentence, and what can be done; ``number``: its place on the page."""
     state = ws.state(GateState)
-    with st.container(border=True, key=f"finding-{NAMES[finding.severity]}-{number}"):
+    with st.container(border=True, gap=6, key=f"finding-{NAMES[finding.severity]}-{number}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="medium", key=f"row-{number}"):
             with st.container(width=WIDTH, key=f"figure-{number}"):
                 st.markdown(plain(finding.figure))
-            with st.container(key=f"words-{number}", width="stretch"):
+            with st.container(gap=2, width="stretch", key=f"words-{number}"):
                 names = finding.detail if len(finding.findings) > 1 else ""
                 st.markdown(f"**{plain(finding.sentence)}**", help=plain(finding.detail * (not names)) or None)
                 if names:
@@ -144,15 +120,15 @@ def repaired_card(ws: Workspace, change: Change, number: int, page: str) -> None
     now = figure_left(ws.flow.judgement, change.several)
     ws.state(GateState).offers[f"undo {number}"] = change
     with (
-        st.container(border=True, key=f"finding-fine-{number}"),
+        st.container(border=True, gap=6, key=f"finding-fine-{number}"),
         st.container(horizontal=True, vertical_alignment="center", gap="medium", key=f"row-{number}"),
     ):
         with st.container(width=WIDTH, key=f"figure-{number}"):
             st.markdown(f"{plain(change.several.figure)} → {plain(now or Severity.FINE)}")
-        with st.container(key=f"words-{number}", width="stretch"):
+        with st.container(gap=2, width="stretch", key=f"words-{number}"):
             st.markdown(f"**Repaired: {plain(change.repair.words)}.**")
             st.caption(f"Before: {plain(change.several.sentence)}")
-        with st.container(width=WAYS, gap="small", key=f"ways-{number}"):
+        with st.container(width=WAYS, gap=5, key=f"ways-{number}"):
             if change.price is not None:
                 st.markdown(cost_text(change.price))
             st.button("Undo", key=f"undo {number}", type="tertiary", on_click=take_back, args=(ws, number, page))
@@ -169,7 +145,7 @@ def ways(ws: Workspace, finding: Several, number: int, page: str, prices: Prices
     def withdraw() -> None:
         ws.reasons = {key: text for key, text in ws.reasons.items() if key not in finding.keys}
 
-    with st.container(width=WAYS, gap="small", key=f"ways-{number}"):
+    with st.container(width=WAYS, gap=5, key=f"ways-{number}"):
         if finding.reason:
             st.button("Take it back", key=f"take back {number}", type="tertiary", on_click=withdraw)
             return

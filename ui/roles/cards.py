@@ -29,7 +29,7 @@ def cards(ws: Workspace) -> None:
     groups, schema = circles(ws), ws.schema or ws.suggest()
     selected: dict[str, list[str]] = {}
     for number, circle in enumerate(groups):
-        with st.container(key=f"roles-card-{number}"):
+        with st.container(gap=5, key=f"roles-card-{number}"):
             selected[circle.key] = card(ws, schema, circle)
     bar(ws, schema, selected)
 

@@ -15,9 +15,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime import get_instance
 
+from ui.server.framework import ForwardMsg, headers_of
 from ui.server.sessions import BROWSER, CONNECTION, LEAVING, LINES, SESSIONS, Line
 
 COOKIE = "copse_browser"
@@ -41,9 +40,7 @@ def browser_of(connection: HTTPConnection) -> str:
 
 def began(session: str, browser: str) -> bool:
     """Return whether this browser is the one at the other end of a session."""
-    client = get_instance().get_client(session)
-    context = client.client_context if client is not None else None
-    return context is not None and (BROWSER, browser) in context.headers
+    return (BROWSER, browser) in headers_of(session)
 
 
 def beginning() -> bytes:

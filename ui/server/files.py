@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
-from streamlit.runtime import exists, get_instance, media_file_manager
+from ui.server.framework import delete_files, media_file_manager, session_of_click
 
 PATIENCE = 10.0
 """Seconds in which a file that was made for a click must begin to be fetched."""
@@ -45,8 +45,7 @@ def keep_for_a_while() -> None:
 
     @wraps(execute)
     def execute_deferred(files: Any, file_id: str) -> str:
-        entry = files._deferred_callables.get(file_id)
-        token = CLICKED.set(entry["session_id"] if entry else "")
+        token = CLICKED.set(session_of_click(files, file_id))
         try:
             return str(execute(files, file_id))
         finally:
@@ -59,10 +58,4 @@ def keep_for_a_while() -> None:
 def drop_files(session: str) -> None:
     """Delete at once every file that no page offers: nobody is to have what was forgotten, or is of a session that has
     ended. ``session``: the one that forgot or ended; what was made for a click of another one stays."""
-    if not exists():
-        return
-    manager = get_instance().media_file_mgr
-    with manager._lock:
-        for file in manager._get_inactive_file_ids():
-            if getattr(manager._file_metadata[file], "session", "") in ("", session):
-                manager._delete_file(file)
+    delete_files(lambda file: getattr(file, "session", "") in ("", session))

@@ -12,10 +12,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 import streamlit as st
-from streamlit.runtime import Runtime, get_instance
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.server.files import drop_files
+from ui.server.framework import Runtime, get_instance, session_name
 from ui.warm import sweep
 
 CONNECTION = "x-copse-connection"
@@ -107,11 +106,11 @@ async def hang_up(ends: Callable[[str, Line], bool]) -> None:
 def draw(empty: Callable[[], None], stage: Callable[[], str], memory: Callable[[], int]) -> None:
     """Note that the running session draws a page: from now on it is known here. ``empty`` drops all that is held of
     it; ``stage`` and ``memory`` say how far it is and what it takes."""
-    context = get_script_run_ctx()
-    if context is not None:
+    session = session_name()
+    if session:
         headers, now = st.context.headers, time.monotonic()
         names = {"connection": headers.get(CONNECTION, ""), "browser": headers.get(BROWSER, "")}
-        SESSIONS.draw(context.session_id, Visit(**names, empty=empty, stage=stage, memory=memory, began=now, last=now))
+        SESSIONS.draw(session, Visit(**names, empty=empty, stage=stage, memory=memory, began=now, last=now))
 
 
 def go() -> None:
@@ -119,24 +118,11 @@ def go() -> None:
     LEAVING.add(st.context.headers.get(CONNECTION, ""))
 
 
-def session_name() -> str:
-    """Return what the framework calls the running session; "" outside of one."""
-    context = get_script_run_ctx()
-    return "" if context is None else context.session_id
-
-
-def drop_uploads() -> None:
-    """Remove all files that were uploaded in the running session from the framework's memory: they were read."""
-    context = get_script_run_ctx()
-    if context is not None:
-        context.uploaded_file_mgr.remove_session_files(context.session_id)
-
-
-def close(runtime: Runtime, session: str, visit: Visit) -> None:
+def close(server: Runtime, session: str, visit: Visit) -> None:
     """End a session and empty all that was held of it: the framework lets go of the last session only for a next."""
-    runtime.close_session(session)
-    runtime.uploaded_file_mgr.remove_session_files(session)
-    runtime.media_file_mgr.clear_session_refs(session)
+    server.close_session(session)
+    server.uploaded_file_mgr.remove_session_files(session)
+    server.media_file_mgr.clear_session_refs(session)
     drop_files(session)
     visit.empty()
 
@@ -147,11 +133,11 @@ async def forget(ends: Callable[[str, Visit], bool]) -> int:
 
     Their pages, where they are still open, begin a session that holds nothing.
     """
-    runtime = get_instance()
+    server = get_instance()
     ended = {session: visit for session, visit in SESSIONS.visits.items() if ends(session, visit)}
     for session, visit in ended.items():
         SESSIONS.visits.pop(session, None)
-        close(runtime, session, visit)
+        close(server, session, visit)
     connections = {visit.connection for visit in ended.values()}
     await hang_up(lambda name, _: name in connections)
     if ended:
@@ -159,19 +145,19 @@ async def forget(ends: Callable[[str, Visit], bool]) -> int:
     return len(ended)
 
 
-async def watch(runtime: Runtime) -> None:
+async def watch(server: Runtime) -> None:
     """Close sessions that have ended, and delete files that no page offers, for as long as the server runs."""
     cleared, swept = time.monotonic(), True
     while True:
         await asyncio.sleep(PERIOD)
         now = time.monotonic()
-        ended = SESSIONS.end(runtime.is_active_session, now, st.get_option("server.disconnectedSessionTTL") - MARGIN)
+        ended = SESSIONS.end(server.is_active_session, now, st.get_option("server.disconnectedSessionTTL") - MARGIN)
         while ended:
-            close(runtime, *ended.popitem())
+            close(server, *ended.popitem())
             swept = False
         if now - cleared >= FILES_PERIOD:
             cleared = now
-            runtime.media_file_mgr.remove_orphaned_files()
+            server.media_file_mgr.remove_orphaned_files()
         if not swept:
             await asyncio.to_thread(sweep)
             swept = True

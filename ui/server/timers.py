@@ -8,8 +8,8 @@ import time
 
 from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from ui.server.framework import BackMsg, ForwardMsg
 
 LARGEST = 65_536
 """Bytes of a message that says that a page begins or ends to be drawn; larger ones hold what is drawn."""

@@ -17,9 +17,9 @@ from anonymizer.reporting.claim import Claim, claim_from, roles_text
 from anonymizer.reporting.packet import check_packet
 from ui.controls import plain, plural, problem
 from ui.release.view import check_line, headline
+from ui.server.framework import drop_uploads
 from ui.server.memory import size_of
 from ui.server.places import PLACES
-from ui.server.sessions import drop_uploads
 from ui.verify.state import Verdict, VerifyState
 from ui.workspace import Workspace
 

@@ -17,9 +17,9 @@ from anonymizer.schema import Role
 from anonymizer.settings import SETTINGS
 from ui.controls import count, plain, plural, problem, share, without_midnight
 from ui.job import answer_of_job
+from ui.server.framework import drop_uploads
 from ui.server.memory import size_of
 from ui.server.places import PLACES
-from ui.server.sessions import drop_uploads
 from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace
 

@@ -8,7 +8,6 @@ from html import escape
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from anonymizer.drawing.charts import RELEASED, distribution_figure, loss_figure, loss_sentence, moved_sentence
 from anonymizer.errors import AnonymizerError
@@ -26,6 +25,7 @@ from ui.job import answer_of_job, groups_ready, tree_ready
 from ui.limits import limits_panel
 from ui.method import fit_grouping, generalizer_choice, grouping_choice, k_slider, numbers_choice, price_of_ends
 from ui.release.view import check_text, headline, homogeneity
+from ui.server.framework import DeltaGenerator
 from ui.strip import figures
 from ui.what_if.frontier import frontier
 from ui.what_if.knowledge import knowledge
