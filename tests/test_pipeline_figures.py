@@ -13,6 +13,7 @@ import pytest
 
 from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.schema import Kind
+from tests import golden
 from tests.runs import RUNS, STRICT, K, keys_of, read_back, run_of, table_of
 
 INTERVAL = re.compile(r"\[([^,\]]+), ([^\]]+)\]")
@@ -90,6 +91,12 @@ def test_every_combination__figures_are_those_of_the_written_file(name: str, gro
         assert result.utility.error is None
     assert result.verification["k-anonymity"].achieved == min(after.values())
     assert result.verification.k_anonymous == (min(after.values()) >= K)
+
+
+@pytest.mark.sweep(15)
+@pytest.mark.parametrize(("name", "grouping", "generalizer"), RUNS)
+def test_every_combination__comes_to_what_it_did(name: str, grouping: str, generalizer: str) -> None:
+    golden.check(f"{name}-{grouping}-{generalizer}", run_of(name, grouping, generalizer))
 
 
 @pytest.mark.sweep(15)

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from anonymizer.errors import ParameterError
-from anonymizer.pipeline import anonymize
+from anonymizer.pipeline import Result, anonymize
 from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.schema import Role
 from anonymizer.settings import NAMES, RUN, SETTINGS, Limits, Setting, Settings, names_of, setting_names
+from tests import golden
 from tests.runs import make_table
 
 
@@ -112,12 +113,17 @@ CHOICES: dict[str, object] = {
 
 
 @cache
-def outcome_of(**settings: object) -> str:
-    """All that comes of a run but the record of its settings: cells, checks, findings, report."""
+def run_with(**settings: object) -> Result:
+    """A run with these settings."""
     table, schema = make_table()
     if "share_max" in settings:
         schema = schema.with_column("email", role=Role.PERSON)
-    result = anonymize(table, schema, rng=np.random.default_rng(1), **settings)
+    return anonymize(table, schema, rng=np.random.default_rng(1), **settings)
+
+
+def outcome_of(**settings: object) -> str:
+    """All that comes of a run but the record of its settings: cells, checks, findings, report."""
+    result = run_with(**settings)
     report = result.report.to_dict()
     for what in ("run", "provenance"):
         report.pop(what, None)
@@ -126,10 +132,11 @@ def outcome_of(**settings: object) -> str:
 
 
 @pytest.mark.parametrize("name", setting_names(*RUN))
-def test_every_setting__is_read_by_something(name: str) -> None:
+def test_every_setting__is_read_by_something_and_does_what_it_did(name: str) -> None:
     """A setting that nothing reads would be offered, accepted and recorded, and change nothing."""
     beside = BESIDE.get(name, {})
     assert outcome_of(**{**beside, name: CHOICES[name]}) != outcome_of(**beside)
+    golden.check(name, run_with(**{**beside, name: CHOICES[name]}))
 
 
 def test_a_setting_that_is_only_listed__changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,5 +109,5 @@ def test_server__watches_no_folder(tmp_path: Path) -> None:
     """A file that is compiled would wake it, and it would look through all folders."""
     with serve(COMMAND, ROOT, tmp_path / "log") as dashboard, Visitor(dashboard.address) as visitor:
         visitor.open()
-        held = {os.readlink(link) for link in Path(f"/proc/{dashboard.process}/fd").iterdir() if link.is_symlink()}
-    assert not [target for target in held if "inotify" in target]
+        targets = {os.readlink(link) for link in Path(f"/proc/{dashboard.process}/fd").iterdir() if link.is_symlink()}
+    assert not [target for target in targets if "inotify" in target]
