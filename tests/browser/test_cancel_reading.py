@@ -74,6 +74,7 @@ def cancel(page: Page, process: int) -> None:
     expect(page.get_by_text("was stopped")).to_have_count(0)
 
 
+@pytest.mark.sweep(0)
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the processes of a program cannot be listed here")
 def test_reading__is_ended_by_cancel_by_another_page_and_by_closing(alone: Alone, page: Page) -> None:
     with halted(alone, page) as process:

@@ -106,6 +106,7 @@ def test_removed_or_closed__a_table_leaves_nothing(alone: Alone, page: Page, tmp
     assert_gone(alone)
 
 
+@pytest.mark.sweep(0)
 def test_another_table_and_a_stopped_reading__leave_nothing(alone: Alone, page: Page) -> None:
     open_page(page, alone.address)
     drop(page, canaries(), "people.csv")

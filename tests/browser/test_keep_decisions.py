@@ -202,6 +202,7 @@ def test_reload__asks_explains_and_gives_all_back_until_the_table_is_removed(
     expect(page.get_by_text("was loaded again")).to_have_count(0)
 
 
+@pytest.mark.sweep(0)
 def test_killed_server__is_said_and_what_was_decided_comes_back(page: Page, tmp_path: Path, prompts: list[str]) -> None:
     with serve(COMMAND, ROOT, tmp_path / "log") as dashboard:
         open_page(page, dashboard.address)

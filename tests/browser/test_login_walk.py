@@ -43,6 +43,7 @@ def bring_canaries(page: Page) -> None:
     settle(page)
 
 
+@pytest.mark.sweep(0)
 def test_person_on_the_list__signs_in_works_and_signs_out(guarded: Guarded, page: Page) -> None:
     """Another page of the same browser is emptied too, and can ask for nothing more. The decisions that the browser
     keeps go: whoever signs in next would be offered them, with the names of files."""

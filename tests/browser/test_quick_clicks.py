@@ -24,6 +24,7 @@ def roles_page(page: Page, app_server: str) -> Page:
     return page
 
 
+@pytest.mark.sweep(0)
 def test_a_choice_then_a_file(roles_page: Page, tmp_path: Path) -> None:
     """A page that is drawn again gives its files new addresses; a click in between must not ask for the old one."""
     page = roles_page

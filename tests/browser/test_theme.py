@@ -20,6 +20,7 @@ MEANS = """() => [['.st-key-strip', 'backgroundColor'], ['[data-testid="stCaptio
 """The means of red, green and blue, from 0 to 255: of what is behind the strip, and of a caption's text."""
 
 
+@pytest.mark.sweep(0)
 def test_a_page__follows_the_browser_into_the_dark_and_back(app_server: str, browser: Any) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light", bypass_csp=True)
     patient(context)

@@ -45,6 +45,7 @@ st.caption("The foot")
 TRIES = 5
 
 
+@pytest.mark.sweep(0)
 def test_a_page__stays_where_one_with_a_timer_made_way_for_it(page: Page, tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(APP, "utf-8")
     (tmp_path / "pages_of_test.py").write_text(PAGES, "utf-8")

@@ -340,6 +340,7 @@ def show(page: Any, view: str) -> None:
     settle(page)
 
 
+@pytest.mark.sweep(0)
 def test_first_sight__is_the_picture_its_sentence_and_one_line_of_figures(map_page: Any) -> None:
     see_most_of_the_picture(map_page)
     make_the_window_narrow(map_page)

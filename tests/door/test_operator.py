@@ -87,6 +87,7 @@ def test_another_site__cannot_have_anything_forgotten(own: Guarded) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.sweep(0)
 def test_operator__sees_no_data_and_forgets_one_and_all(own: Guarded, page: Page) -> None:
     open_page(page, own.address)
     drop(page, TABLE.encode(), f"{MARK}file.csv")
