@@ -121,7 +121,7 @@ def is_risky(ws: Workspace) -> bool:
     gate will say of a release that is k-anonymous."""
     if ws.flow.schema.person is None or not ws.ready("after") or "risk" in ws.reasons:
         return False
-    return ws.flow.after.highest > max(1 / ws.settings.prosecutor_limit, 1 / ws.k) * (1 + 1e-9)
+    return ws.flow.after.share_above(max(1 / ws.settings.prosecutor_limit, 1 / ws.k)) > 0
 
 
 def lowest_rsd(ws: Workspace, pruning: "Pruning", foreseen: bool) -> Figure:
