@@ -26,7 +26,8 @@ ROWS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), st.integ
 def policies_of(after: Any) -> list[tuple[Any, ...]]:
     """The rows of the report's table of thresholds."""
     section = _risks(SimpleNamespace(before=after, after=after))  # type: ignore[arg-type]
-    return [row for row in [block for block in section.blocks if isinstance(block, Table)][1].rows]
+    _, thresholds = (block for block in section.blocks if isinstance(block, Table))
+    return list(thresholds.rows)
 
 
 @settings(max_examples=few(300))

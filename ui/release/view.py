@@ -166,7 +166,10 @@ def what_changed(ws: Workspace, report: Report) -> None:
     with right:
         st.markdown(f"**{plain(loss_sentence(utility.ncp_by_column, utility.gcp))}**")
         st.plotly_chart(loss_figure(utility.ncp_by_column), key="loss", config=CONFIG)
-        sentences = [f"Discernibility: {count(utility.discernibility)} (the sum of squared group sizes)."]
+        squares = "the sum of squared group sizes" + ", and all rows once for each that was left out" * bool(
+            utility.left_out
+        )
+        sentences = [f"Discernibility: {count(utility.discernibility)} ({squares})."]
         if utility.error is not None and not ws.flow.encoded.by_numbers:
             target = plain(ws.flow.encoded.target.title)
             sentences.insert(0, f"{share(utility.error)} of the rows lack the most frequent {target} of their group.")
