@@ -17,7 +17,6 @@ from anonymizer.cli.main import main
 from anonymizer.digests import digest
 from anonymizer.drawing.charts import loss_sentence, moved_sentence
 from anonymizer.drawing.surveys import interval_text, regression_sentence
-from anonymizer.measuring.coefficients import agreement, regression_of
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.samples import SAMPLES
 from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, INTERVALS, NUMBERS, WRITINGS
@@ -26,7 +25,6 @@ from anonymizer.reporting.findings import one_row_of
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, setting_names
 from tests.conftest import ROOT
-from tests.naive_measures import two_way_distance, two_way_mean
 from tests.pages.test_data import SHELL, session_of, texts
 from tests.waiting import PATIENCE
 from ui.controls import share
@@ -378,28 +376,6 @@ def test_charts__follow_the_chosen_column() -> None:
         assert moved_sentence(columns[name]) in plain_text(app)
     utility = session_of(app).flow.utility
     assert loss_sentence(utility.ncp_by_column, utility.gcp) in plain_text(app)
-
-
-def test_two_way_tables_and_regression__stand_below_what_changed(hospital: Workspace) -> None:
-    app = open_page(hospital)
-    assert not app.exception
-    flow, words = hospital.flow, plain_text(app)
-    released = flow.release.frame()
-    mean = two_way_mean(hospital.table, released, hospital.schema)
-    sentence = f"Cross tables show {mean:.1%} of the rows in a wrong cell, on average"
-    assert sentence in words
-    assert {metric.label: metric.value for metric in app.metric}["Cross tables off"] == share(mean)
-    first, second, most = flow.two_way.worst
-    distance = two_way_distance(hospital.table, released, hospital.schema, first, second)
-    assert f"Most changes the table of {first} and {second}: there it is {distance:.1%}." in words
-    agreed = flow.coefficients
-    again = agreement(regression_of(flow.encoded, "diagnosis"), flow.boxed)
-    assert (agreed.coefficients, agreed.inside) == (again.coefficients, again.inside)
-    assert f"Of {again.coefficients:,} coefficients of a logistic regression of diagnosis, {again.inside:,}" in words
-    text = json.loads(report_text(flow.release, flow.report, ""))
-    assert text["utility"]["two_way_tables"]["rows_in_another_cell"] == pytest.approx(mean)
-    assert text["utility"]["two_way_tables"]["most"]["columns"] == [first, second]
-    assert text["utility"]["coefficients"]["inside_interval_of_original"] == again.inside
 
 
 def test_nothing_to_analyse__is_not_spoken_of() -> None:

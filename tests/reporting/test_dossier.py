@@ -18,8 +18,6 @@ from anonymizer.cells import parse_cell
 from anonymizer.checking.verify import verify
 from anonymizer.digests import digest
 from anonymizer.errors import ParameterError
-from anonymizer.flow import Flow
-from anonymizer.gate.finding import together
 from anonymizer.growing.encode import encode
 from anonymizer.measuring.boxed import BoxedColumn, BoxedTable
 from anonymizer.measuring.coefficients import agreement, regression_of
@@ -33,14 +31,14 @@ from anonymizer.releasing.grid import public_parts
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting import pdf as report_pdf
 from anonymizer.reporting.document import Code, Document, Figure, Grid, Lines, Panel, Points, Section, Table
-from anonymizer.reporting.dossier import AUDIENCES, IN_CELLS, PAPERS, SIGNED_BY, document_of
-from anonymizer.reporting.findings import Approval, Findings, Statement, findings_of, one_row_of, riskiest_of
+from anonymizer.reporting.dossier import AUDIENCES, PAPERS, document_of
+from anonymizer.reporting.findings import Approval, Findings, Statement, findings_of, riskiest_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
-from anonymizer.reporting.report import commitment, schema_digest
+from anonymizer.reporting.report import commitment
 from anonymizer.schema import Schema
-from anonymizer.settings import Settings, names_of
-from anonymizer.values import share, value_text
+from anonymizer.settings import names_of
+from anonymizer.values import share
 from anonymizer.whatif.frontier import POLICIES
 from tests.naive_attacks import slow_isolation
 from tests.naive_measures import survey_figures, two_way_distance
@@ -214,89 +212,6 @@ def test_every_number__is_that_of_the_downloaded_release(generalizer: str, audie
     assert run.input_commitment == commitment(reading.sha256, run.input_key)
     assert run.input_commitment in page.text
     assert (run.input_key in page.text) is (audience == "internal")
-
-
-@pytest.mark.parametrize("audience", AUDIENCES)
-def test_numbers__stand_in_figures_or_sentences_that_are_checked(audience: str) -> None:
-    """No number stands loose: beside the figures there are only sentences and constants that others answer for."""
-    reading, result, file, findings = run_of()
-    document = document_of(findings, audience=audience)
-    again = verify(read_release(file, result.schema), result.schema, k=K, l=2, original=reading.frame)
-    attacks, run = findings.attacks, result.report.provenance
-    assert attacks is not None
-    answered = {
-        *(check.sentence for check in again.checks), *(check.name for check in again.checks),
-        *(criterion.sentence for criterion in attacks.outcomes), *PAPERS.values(),
-        *(text for policy in POLICIES for text in (policy.title, policy.source)),
-        *(column.reason for column in result.schema.columns), again.describe(), *sum(IN_CELLS.values(), ()),
-        result.report.isolation.sentence,
-        *(text for one in together(result.gate.findings) for text in (one.figure, one.sentence, one.detail)),
-    }  # fmt: skip
-    for section in document.sections:
-        if section.title in (
-            "", "What to beware of", "Do it again", "How it was made", "Where it is riskiest (not for the recipient)"
-        ):  # fmt: skip
-            continue
-        for block in section.blocks:
-            rows = block.rows if isinstance(block, Table) else [[block]]
-            for cell in [cell for row in rows for cell in row if isinstance(cell, str)]:
-                if cell in (
-                    run.input_commitment,
-                    run.input_key,
-                    digest(file),
-                    schema_digest(result.schema),
-                    reading.name,
-                ):
-                    continue
-                loose = cell
-                for sentence in sorted(answered, key=len, reverse=True):
-                    loose = loose.replace(sentence, "") if sentence else loose
-                digits = re.findall(r"\d+", loose.replace("SHA-256", "").replace("SHA256", "").replace("utf-8", ""))
-                assert set(digits) <= {"1", "0", "95", "25", "64"}, (section.title, cell)
-
-
-@pytest.mark.parametrize("audience", AUDIENCES)
-def test_first_page__says_what_is_counted_in_the_downloaded_file(audience: str) -> None:
-    reading, result, file, findings = run_of("pack")
-    table, schema, internal = reading.frame, result.schema, audience == "internal"
-    findings = replace(findings, one_row=one_row_of(flow_of_result(reading, "pack")))
-    document = document_of(findings, audience=audience)
-    figures = recompute(reading, result, file, internal)
-    released = read_release(file, schema)
-    names = list(schema.quasi_identifying)
-    sizes = sizes_of(released, names)
-    again = verify(released, schema, k=K, l=2, original=table)
-    lost = f"{figures['gcp.after']} of the detail of the quasi-identifiers is lost."
-    assert document.title == f"{len(released):,} rows, released {K}-anonymous"
-    assert document.lead == f"{again.describe()} {lost}"
-    grid, beware, lines = (document.sections[place].blocks[0] for place in range(3))
-    titles = [panel.title for panel in grid.panels]
-    assert titles[0] == f"Highest chance to link a row to its person: 1 in {sizes.min()}"
-    band = sizes[sizes < 2 * sizes.min()]
-    words = f"{share(len(band) / len(sizes))} of the rows are in groups of {sizes.min()} to {2 * sizes.min() - 1} rows"
-    assert titles[1] == f"{figures['groups']} groups; {words}"
-    most = max(names, key=lambda name: float(figures[f"ncp.{name}"].rstrip("%")))
-    assert titles[2] == f"{figures['gcp.after']} of detail is lost, most in {most}"
-    if internal:
-        before, after = ({cell[0]: cell[place] for cell in findings.one_row.cells} for place in (1, 2))
-        row = table[names].astype(object).map(value_text) == [before[name] for name in names]
-        assert row.all(axis=1).any()
-        fits = released[names] == [after[name] for name in names]
-        assert fits.all(axis=1).sum() == findings.one_row.alike + 1
-        assert titles[3].startswith("One row, before and after")
-    else:
-        right = share(result.report.held_out)
-        assert titles[3] == f"The target is guessed right for {right} of people held out"
-    sentences = dict(beware.items)
-    assert sentences["Cross tables change."].startswith(f"{figures['two_way.after']} of the rows are in a wrong cell")
-    assert figures["isolation.records"] in sentences["Ends of ranges."]
-    assert lines.labels == SIGNED_BY
-
-
-def flow_of_result(reading: Reading, generalizer: str) -> Flow:
-    """The flow that made what :func:`run_of` returns."""
-    schema = run_of(generalizer)[1].schema
-    return Flow(reading.frame, schema, Settings(k=K, l=2, generalizer=generalizer), reading=reading)
 
 
 @pytest.mark.parametrize("audience", AUDIENCES)
