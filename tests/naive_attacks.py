@@ -72,7 +72,9 @@ def slow_isolation(
     table: pd.DataFrame, released: pd.DataFrame, schema: Schema, order: np.ndarray, public: dict[str, Any] | None = None
 ) -> SlowIsolation:
     """``public``: what ends and levels stand for, by column: a grid, or the group of each level."""
-    names = schema.quasi_identifying
+    names, n = schema.quasi_identifying, len(table)
+    whose = table[schema.person] if schema.person else [None] * n
+    who = [f"row {row}" if pd.isna(one) else one for row, one in enumerate(whose)]
     values = {name: values_of(table, schema, name) for name in names}
     people, groups, by_column, counts = set(), 0, dict.fromkeys(names, 0), [[0, 0], [0, 0]]
     for rows in groups_of(released, names):
@@ -84,20 +86,14 @@ def slow_isolation(
                 texts = {text for text, _ in values[name]}
                 cell = Cell.of_levels(tuple(sorted(text for text in texts if text is not None)), None in texts)
             marks = shown_values(cell, [values[name][person] for person in members], (public or {}).get(name))
-            lone = {
-                p
-                for kind in marks
-                for mark in kind
-                if sum(mark) == 1
-                for p, on in zip(members, mark, strict=True)
-                if on
-            }
+            holders = [[[p for p, on in zip(members, mark, strict=True) if on] for mark in kind] for kind in marks]
+            lone = {p for kind in holders for rows in kind if len({who[p] for p in rows}) == 1 for p in rows}
             by_column[name] += len(lone)
             here |= lone
-            for count, kind in zip(counts, marks, strict=True):
+            for count, kind in zip(counts, holders, strict=True):
                 one = len(kind) == 1 if cell.levels else cell.is_single
-                if not one and not (kind is marks[0] and cell.ends and cell.low == cell.high):
-                    count[0] += sum(sum(mark) == 1 for mark in kind)
+                if not one and not (kind is holders[0] and cell.ends and cell.low == cell.high):
+                    count[0] += sum(len({who[p] for p in rows}) == 1 for rows in kind)
                     count[1] += len(kind)
         people |= here
         groups += bool(here)

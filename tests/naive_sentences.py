@@ -211,7 +211,8 @@ def singled_out(alone: SlowIsolation, of: Naive) -> tuple[str, dict[str, str]]:
         "levels": percent(alone.levels[0] / max(alone.levels[1], 1)),
         **{name: percent(count / n) for name, count in alone.by_column.items()},
     }  # fmt: skip
+    who = "They alone in their group have" if of.unit == "row" else "Their person alone in the group has"
     return (
-        f"{figures['rows']} of the rows are singled out by their own box. They alone in their group have what one of "
-        f"its ends or levels says. {figures['groups']} of the groups have such a row."
+        f"{figures['rows']} of the rows are singled out by their own box. {who} what one of its ends or levels says. "
+        f"{figures['groups']} of the groups have such a row."
     ), figures

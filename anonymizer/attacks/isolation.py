@@ -1,10 +1,10 @@
 """Who is singled out by a box itself: an end or a level of it that exactly one record of the group holds.
 
 The box `[29, 61]` says that somebody in the group is 29. When only one record there is, "the person of this group who
-is 29" means that record and no other. Where ends are public, `[25, 64]` in steps of 5 says that somebody is 25 to 29,
-and that is counted: what a box says that somebody has, and only one has. So it is with public groups of levels. The
-counts are exact: they are taken from the original and the release side by
-side, and nothing is guessed.
+is 29" means that record and no other. Where rows are not persons, all records of a person are one holder. Where ends
+are public, `[25, 64]` in steps of 5 says that somebody is 25 to 29, and that is counted: what a box says that somebody
+has, and only one has. So it is with public groups of levels. The counts are exact: they are taken from the original and
+the release side by side, and nothing is guessed.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,8 @@ class Isolation:
 
     ``records``; ``groups`` with such a record; ``by_column``: records that one column singles out. ``ends`` of
     intervals, and ``levels`` of sets (missing among them): those that exactly one record of the group holds, of all
-    that boxes with more than one possible value show.
+    that boxes with more than one possible value show. ``by_person``: where rows are not persons, it is a person who
+    holds something alone, and all records of it that do are singled out.
     """
 
     records: Rate
@@ -42,14 +43,20 @@ class Isolation:
     ends: Rate
     levels: Rate
     by_column: Mapping[str, Rate] = field(default_factory=dict)
+    by_person: bool = False
+
+    @property
+    def holder(self) -> str:
+        """Who holds an end or a level, in a word."""
+        return "person" if self.by_person else "row"
 
     @property
     def sentence(self) -> str:
         """The same in words."""
+        who = "Their person alone in the group has" if self.by_person else "They alone in their group have"
         return (
-            f"{self.records.text} of the rows are singled out by their own box. They alone in their group have what "
-            "one of its ends or levels says. "
-            f"{self.groups.text} of the groups have such a row."
+            f"{self.records.text} of the rows are singled out by their own box. {who} what one of its ends or levels "
+            f"says. {self.groups.text} of the groups have such a row."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,12 +96,14 @@ def isolation(
         original = prepare(original, schema)
     classes = classes or look_alikes(released, names)
     cells = cells or read_cells(released, schema)
-    kinds = kinds or every_record(len(original))
+    person = None if original.person is None else persons_apart(original.person)
+    kinds = kinds if kinds is not None and person is None else every_record(len(original))
     class_of = np.full(len(original), -1, dtype=np.int64)
     class_of[order] = classes.class_of
     there = np.flatnonzero(class_of[kinds.first] >= 0)  # who was left out is in no class
     rows = kinds.first[there]
-    people = People(class_of[rows], kinds.sizes[there], len(classes.sizes))
+    who = None if person is None else person[rows]
+    people = People(class_of[rows], kinds.sizes[there], len(classes.sizes), who)
     row_of_class, n = classes.first, len(order)
     of_ends = of_levels = (0, 0)
     everybody: Flags = np.zeros(len(rows), dtype=np.bool_)
@@ -108,19 +117,36 @@ def isolation(
         of_ends = of_ends[0] + ends[0], of_ends[1] + ends[1]
         of_levels = of_levels[0] + levels[0], of_levels[1] + levels[1]
     groups = Rate(len(np.unique(people.class_of[everybody])), people.groups)
-    return Isolation(Rate(int(everybody.sum()), n), groups, Rate(*of_ends), Rate(*of_levels), by_column)
+    rates = Rate(int(everybody.sum()), n), groups, Rate(*of_ends), Rate(*of_levels)
+    return Isolation(*rates, by_column, person is not None)
+
+
+def persons_apart(person: Rows) -> Rows:
+    """Return whose each record is (n,), those of nobody one of a person of its own."""
+    return np.where(person >= 0, person, int(person.max(initial=-1)) + 1 + np.arange(len(person)))
 
 
 class People(NamedTuple):
-    """Kinds of people: the class of each kind (kinds,), below ``groups``, and how many ``records`` it has (kinds,)."""
+    """Kinds of people: the class of each kind (kinds,), below ``groups``, and how many ``records`` it has (kinds,).
+    ``person`` (kinds,): whose its records are, where these are not persons."""
 
     class_of: Rows
     records: Rows
     groups: int
+    person: Rows | None = None
 
     def holders(self, holds: Flags) -> NDArray[np.int64]:
-        """Return how many records of each class are of the kinds that hold something (groups,)."""
-        return np.bincount(self.class_of[holds], self.records[holds], self.groups).astype(np.int64)
+        """Return how many hold something in each class, of which these kinds do (groups,)."""
+        return self.different(self.class_of, self.groups, holds)
+
+    def different(self, place: NDArray[np.integer[Any]], n: int, holds: Any = slice(None)) -> NDArray[np.int64]:
+        """Return how many records, or persons where records are not these, are at each of n places (n,). ``place``:
+        that of each kind (kinds,); ``holds``: which kinds count."""
+        if self.person is None:
+            return np.bincount(place[holds], self.records[holds], n).astype(np.int64)
+        width = int(self.person.max(initial=0)) + 1
+        pairs = np.unique(place[holds].astype(np.int64) * width + self.person[holds])
+        return np.bincount(pairs // width, minlength=n).astype(np.int64)
 
 
 Answer = tuple[Flags, tuple[int, int], tuple[int, int]]
@@ -199,6 +225,6 @@ def alone_in_set(
     which, pairs = pd.factorize(people.class_of * column.n_codes + codes)
     group, level = np.divmod(pairs, column.n_codes)
     visible = withheld[cell[group]] | np.isin(cell[group] * column.n_codes + level, in_sets)
-    single = (np.bincount(which, people.records) == 1) & visible
+    single = (people.different(which, len(pairs)) == 1) & visible
     several = size > 1
     return single[which], (0, 0), (int((single & several[group]).sum()), int(size[several].sum()))

@@ -228,8 +228,11 @@ def _isolation(isolation: Isolation) -> Section:
     rows = (
         ("Rows that are singled out so", Figure("isolation.records", share(isolation.records.share))),
         ("Groups with such a row", Figure("isolation.groups", share(isolation.groups.share))),
-        ("Ends of intervals that one row holds", Figure("isolation.ends", share(isolation.ends.share))),
-        ("Levels of sets that one row holds", Figure("isolation.levels", share(isolation.levels.share))),
+        (f"Ends of intervals that one {isolation.holder} holds", Figure("isolation.ends", share(isolation.ends.share))),
+        (
+            f"Levels of sets that one {isolation.holder} holds",
+            Figure("isolation.levels", share(isolation.levels.share)),
+        ),
     )
     columns = tuple(
         (name, Figure(f"isolation.column.{name}", share(rate.share))) for name, rate in isolation.by_column.items()

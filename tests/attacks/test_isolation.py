@@ -14,6 +14,7 @@ from anonymizer.releasing.grid import public_parts
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from tests.attacks.test_look_up import people
+from tests.gate.test_who import visits
 from tests.naive_attacks import slow_isolation
 from tests.sweeps import few
 
@@ -66,6 +67,26 @@ def test_isolation__is_the_loop_on_any_table(data: st.DataObject, n: int, k: int
     )
     ways = {"numbers": data.draw(st.sampled_from(INTERVALS)), "writing": data.draw(st.sampled_from(["sets", "groups"]))}
     assert_as_slow(Flow(table, schema, Settings(k=min(k, n), generalizer=generalizer, **ways)))
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["range", "public"]), st.sampled_from(["sets", "groups"]))
+@settings(max_examples=few(20))
+def test_isolation__of_persons_with_several_rows__is_the_loop(seed: int, numbers: str, writing: str) -> None:
+    table = visits(seed, 12)
+    table["patient"] = table.patient.mask(np.random.default_rng(seed).random(len(table)) < 0.1)
+    schema = Schema.of(table, person="patient", quasi_identifying=["age", "sex", "town"], sensitive=["ill"])
+    flow = Flow(table, schema, Settings(k=3, grouping="least", numbers=numbers, writing=writing))
+    assert_as_slow(flow)
+    assert flow.isolation.by_person
+
+
+def test_isolation__of_one_person_with_all_rows_at_an_end() -> None:
+    """Three rows are at the lower end, and all of them are Ann's."""
+    table = pd.DataFrame({"who": list("aaabbc"), "age": [20, 20, 20, 30, 40, 40], "ill": list("xyxyxy")})
+    schema = Schema.of(table, person="who", quasi_identifying=["age"], sensitive=["ill"])
+    result = isolation(table, table[["age", "ill"]].assign(age="[20, 40]"), schema, np.arange(6))
+    assert (result.records, result.groups, result.ends) == (Rate(3, 6), Rate(1, 1), Rate(1, 2))
+    assert "Their person alone in the group" in result.sentence
 
 
 def test_isolation__of_plain_cases() -> None:

@@ -119,7 +119,7 @@ def of_cross_tables(case: Case) -> list[str]:
 ON_RELEASE = (
     r"^For example: contract 12/7 with the university$",
     r"SHA-256|\(HMAC-SHA256\)|WP216|\b20(09|14|19)\b|95% interval|on average, 0 to 1",
-    r"^The box \[29, 61\] says .* that row and no other\.",
+    r"^The box \[29, 61\] says .* that (?:row|person) and no other\.",
     r"^1,000 descriptions and at most 5,000 rows are tried.*",
     r"^(?:Use )?Error-digression pruning with uniform boxes and α = 0.05",
     r"ask for l = 2 under",
@@ -162,8 +162,8 @@ def of_isolation(case: Case) -> Iterable[str]:
     """Who is singled out by a box."""
     sentence, shares = case.singled_out[0], dict(case.singled_out[1])
     yield f"{sentence} This is counted exactly."
-    titles = {"rows": "Rows singled out", "groups": "Groups with one", "ends": "Ends of one row"}
-    for what, title in {**titles, "levels": "Levels of one row"}.items():
+    titles = {"rows": "Rows singled out", "groups": "Groups with one", "ends": f"Ends of one {case.of.unit}"}
+    for what, title in {**titles, "levels": f"Levels of one {case.of.unit}"}.items():
         yield f"{title}: {shares.pop(what)}"
     by_column = ", ".join(f"{name} {share}" for name, share in sorted(shares.items(), key=by_share))
     yield f"By column: {by_column}."

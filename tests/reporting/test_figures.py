@@ -157,8 +157,8 @@ def of_isolation(case: Case) -> Iterable[str]:
     titles = {
         "rows": "Rows that are singled out so",
         "groups": "Groups with such a row",
-        "ends": "Ends of intervals that one row holds",
-        "levels": "Levels of sets that one row holds",
+        "ends": f"Ends of intervals that one {case.of.unit} holds",
+        "levels": f"Levels of sets that one {case.of.unit} holds",
     }
     yield sentence
     for name, share in shares.items():

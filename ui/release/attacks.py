@@ -55,8 +55,8 @@ def singled_out(isolation: Isolation) -> None:
     figures = {
         "Rows singled out": isolation.records,
         "Groups with one": isolation.groups,
-        "Ends of one row": isolation.ends,
-        "Levels of one row": isolation.levels,
+        f"Ends of one {isolation.holder}": isolation.ends,
+        f"Levels of one {isolation.holder}": isolation.levels,
     }
     for place, (title, rate) in zip(st.columns(len(figures)), figures.items(), strict=True):
         place.metric(plain(title), share(rate.share))
@@ -64,7 +64,8 @@ def singled_out(isolation: Isolation) -> None:
     shares = ", ".join(f"{plain(name)} {share(rate.share)}" for name, rate in columns)
     st.caption(
         "The box [29, 61] says that somebody in its group is 29, and [25, 64] in steps of 5 that somebody is 25 to 29. "
-        f"When only one row is, these words mean that row and no other. By column: {shares}."
+        f"When only one {isolation.holder} is, these words mean that {isolation.holder} and no other. By column: "
+        f"{shares}."
     )
 
 
