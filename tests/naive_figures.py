@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from anonymizer.schema import Kind, Schema
-from tests.naive_measures import hellinger_distance, slow_figures, two_way_distance
+from tests.naive_measures import slow_figures, two_way_tables
 from tests.test_pipeline_figures import INTERVAL, loss, members, number
 
 Names = list[str]
@@ -124,7 +124,8 @@ class Naive:
         losses = {}
         for name in self.names:
             kind, cells = self.schema[name].kind, self.released[name].value_counts(dropna=False)
-            lost = sum(loss(cell, self.table[name], kind) * count for cell, count in cells.items())
+            values = self.table[name] if kind is Kind.CATEGORICAL else self.table[name].map(number, na_action="ignore")
+            lost = sum(loss(cell, values, kind) * count for cell, count in cells.items())
             losses[name] = (lost + self.left_out) / self.n
         return losses
 
@@ -153,36 +154,45 @@ class Naive:
         return self.table[self.schema.target].value_counts(dropna=False).max() / self.n
 
     @cached_property
+    def two_way(self) -> dict[tuple[str, str], tuple[float, float]]:
+        """How far each two-way table is away: the share of rows in a wrong cell, and Hellinger's distance."""
+        distances = {}
+        for pair in [*combinations(self.names, 2), *product(self.names, self.sensitive)]:
+            before, after = two_way_tables(self.table, self.released, self.schema, *pair)
+            both = np.array([(before[place], after[place]) for place in {*before, *after}])
+            wrong, roots = np.abs(np.diff(both)).sum(), (np.diff(np.sqrt(both)) ** 2).sum()
+            # Nothing of who was left out is in any cell after.
+            distances[pair] = (wrong + self.left_out) / 2 / self.n, np.sqrt((roots + self.left_out) / 2 / self.n)
+        return distances
+
+    @property
     def cross_tables(self) -> dict[tuple[str, str], float]:
-        """How far each two-way table is away."""
-        pairs = [*combinations(self.names, 2), *product(self.names, self.sensitive)]
-        more = self.left_out / 2 / self.n  # nothing of who was left out is in any cell after
-        return {pair: two_way_distance(self.table, self.released, self.schema, *pair) + more for pair in pairs}
+        """The share of rows in a wrong cell of each."""
+        return {pair: wrong for pair, (wrong, _) in self.two_way.items()}
 
     @property
     def mean_distance(self) -> float:
         """The mean of these."""
         return float(np.mean(list(self.cross_tables.values())))
 
-    @cached_property
+    @property
     def hellinger(self) -> float:
-        files, more = (self.table, self.released, self.schema), self.left_out / 2 / self.n
-        return float(np.mean([np.sqrt(hellinger_distance(*files, *pair) ** 2 + more) for pair in self.cross_tables]))
+        return float(np.mean([distance for _, distance in self.two_way.values()]))
 
     # What a survey says.
 
     def spread_out(self, name: str) -> pd.DataFrame:
-        """The released column, a row for each level of a set, with the share of the row."""
+        """The released column, a row for each level of a set, with the share of the row; a withheld level is any of the
+        column's, and not missing."""
         parts = []
         is_number = self.schema[name].kind is Kind.NUMERIC
-        missing = bool(self.table[name].isna().any())
         for row, cell in enumerate(self.released[name]):
             if is_number:
                 parts.append((row, None if pd.isna(cell) else float(np.mean(ends_of(cell))), 1.0))
                 continue
             levels = [None] if pd.isna(cell) else [None if one == "missing" else one for one in members(cell)]
             if cell == "*":
-                levels = [*sorted(self.table[name].dropna().unique()), *[None] * missing]
+                levels = sorted(self.table[name].dropna().unique())
             parts += [(row, level, 1 / len(levels)) for level in levels]
         return pd.DataFrame(parts, columns=["row", name, "share"])
 

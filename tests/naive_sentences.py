@@ -148,11 +148,12 @@ def findings(of: Naive, accepts: int) -> Iterator[tuple[str, str, str]]:
         yield f"{lone:,} levels", "", what
         if of.schema[name].kind is Kind.NUMERIC:
             own = np.sort(table[name].dropna().unique())
-            for at, gap in ((0, own[1] - own[0]), (-1, own[-1] - own[-2])):
+            for side, at, gap in (("lowest", 0, own[1] - own[0]), ("highest", -1, own[-1] - own[-2])):
                 part = gap / (own[-1] - own[0])
                 if holders[own[at]] == 1 and part >= 0.1:
                     far = "somebody who knows that a person is far out finds them"
-                    yield "1 person", "", f"The next value is {part:.0%} of the range away: {far}."
+                    one_end = f"The {side} “{name}” is one person's, and is released unchanged."
+                    yield "1 person", one_end, f"The next value is {part:.0%} of the range away: {far}."
         for other in of.names:
             share = gate_percent(told_by(table[name], table[other], of.schema[other].kind))
             yield share, "", f"Somebody who sees “{name}” knows {share} of what differs in the generalized “{other}”."

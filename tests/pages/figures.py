@@ -11,6 +11,7 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.flow import Flow
+from anonymizer.gate.finding import ABOUT_SEVERAL
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.grid import public_parts
 from anonymizer.schema import Kind, Schema
@@ -121,8 +122,9 @@ def case_of(name: str) -> Case:
         "sensitive": ["diagnosis", "cost"],
     }
     if name == "limits":
-        return Case(hospital(300, 4), roles, "cost", 6, "diagnosis", {"l": 2, "suppression": 0.1})
-    return Case(hospital(200, 4).drop(columns="days_of_stay"), roles, "cost", 4, "diagnosis")
+        table = hospital(200, 3).drop(columns="days_of_stay")
+        return Case(table, roles, "cost", 6, "diagnosis", {"l": 2, "suppression": 0.1})
+    return Case(hospital(200, 4), roles, "cost", 4, "diagnosis")
 
 
 CASES = ("hospital", "limits", "persons")
@@ -151,10 +153,10 @@ def sweep(texts: Iterable[str], answers: Iterable[str], constants: Iterable[str]
 
 def of_several(case: Case) -> Iterable[str]:
     """Findings that say the same of several columns are one, which lists them."""
-    several = sum(text.startswith("- ") for text in page_texts(case.pages["gate"]))
-    for what in ("", "Each of the "):
-        yield Maybe(f"{what}{several} columns")
-    yield Maybe(f"{several} columns are released unchanged, with values that few rows share.")
+    lists = re.findall(r"Each of the \d+ columns\n((?:- .*\n?)+)", "\n".join(page_texts(case.pages["gate"])))
+    for number in {one.strip().count("\n") + 1 for one in lists}:
+        texts = [f"{number} columns", f"Each of the {number} columns", *ABOUT_SEVERAL.values()]
+        yield from (Maybe(text.format(n=number)) for text in texts)
 
 
 def of_one_row(case: Case, cells: "pd.DataFrame") -> str:

@@ -84,13 +84,8 @@ def of_prices(case: Case) -> Iterable[str]:
         for card in cards:
             for repair in card.repairs:
                 schema, settings = repair.apply(flow.schema, flow.settings)
-                yield badges(flow, file, Flow(flow.table, schema, settings), card)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_ready__every_number_is_that_of_the_files(name: str) -> None:
-    case = case_of(name)
-    sweep(page_texts(case.pages["gate"]), of_ready(case), ON_READY)
+                after = Flow(flow.table, schema, settings)
+                yield badges(flow, after, (file, text_of_file(after)), card)
 
 
 def of_strip(case: Case) -> list[str]:
@@ -292,8 +287,9 @@ def charts_again(case: Case, app: AppTest) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_release__every_number_is_that_of_the_files(name: str) -> None:
+def test_ready_and_release__every_number_is_that_of_the_files(name: str) -> None:
     case = case_of(name)
+    sweep(page_texts(case.pages["gate"]), of_ready(case), ON_READY)
     app = case.pages["release"]
     row, survey = (frame.value for frame in app.dataframe)
     assert survey.to_numpy().tolist() == survey_rows(case.of)
