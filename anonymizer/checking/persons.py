@@ -37,6 +37,7 @@ from anonymizer.population.sample import (
     person_of,
     reach_of,
     risk_of,
+    shares_of_persons,
 )
 from anonymizer.schema import Role, Schema
 from anonymizer.values import share
@@ -308,7 +309,9 @@ def release_risk(
     person = person_of(table, schema)
     by_table = np.argsort(order, kind="stable")
     class_of, rows = classes.class_of[by_table], np.asarray(order, np.int64)[by_table]
-    counted = distinct_rows(class_of, None if person is None else person[rows])
+    person = None if person is None else person[rows]
+    counted = distinct_rows(class_of, person)
+    own = None if person is None else shares_of_persons(class_of, person)[counted]
     class_of, rows = class_of[counted], rows[counted]
     sizes = np.bincount(class_of, minlength=len(classes.sizes)).astype(np.int64)
     if reach.people is None:
@@ -316,7 +319,7 @@ def release_risk(
     else:
         people = fitting(released, classes, schema, reach)
     f, household = sizes[class_of].astype(float), households_of(table, schema)
-    return risk_of(rows, f, people[class_of], sizes[sizes > 0], reach, household)
+    return risk_of(rows, f, people[class_of], 1 / f if own is None else own, sizes[sizes > 0], reach, household)
 
 
 def fitting(released: pd.DataFrame, classes: LookAlikes, schema: Schema, reach: Reach) -> NDArray[np.float64]:

@@ -72,7 +72,8 @@ class Reach:
 class SampleRisk:
     """The risk of the records of a sample. ``rows`` (r,): which rows of the table were counted: all, or of a person's
     rows with one key the first. ``f``, ``population`` (r,): the records of each key in the sample, and the people of
-    the population; ``exact``: these were counted. ``risk`` (r,): the chance that a record is linked to its person;
+    the population; ``exact``: these were counted. ``own`` (r,): the share of the rows of each key that are its
+    person's. ``risk`` (r,): the chance that a record is linked to its person;
     ``household``: that anybody of its household is, ``None`` without a household. ``uniques``: how many people are
     alone in the population, estimated, ``None`` where they were counted. ``source``: of what is known, in words.
     ``log_linear``: the risk of those that are alone in a table, where people were not counted."""
@@ -80,6 +81,7 @@ class SampleRisk:
     rows: NDArray[np.int64]
     f: Floats
     population: Floats
+    own: Floats
     exact: bool
     risk: Floats
     household: Floats | None
@@ -90,8 +92,8 @@ class SampleRisk:
 
     @property
     def prosecutor(self) -> Chances:
-        """Chances of who knows that the person is in the sample."""
-        return Attackers(self.f, self.population).prosecutor
+        """Chances of who knows that the person is in the sample: a row of the key is the person's."""
+        return Chances(float(self.own.max()), float(self.own.min()), float(self.own.mean()))
 
     @property
     def journalist(self) -> Chances:
@@ -226,14 +228,16 @@ def sample_risk(table: pd.DataFrame, schema: Schema, population: Population | No
         codes, theirs = codes_of(table, schema.quasi_identifying)
     else:
         codes, theirs = codes_of(table, schema.quasi_identifying, reach.people)
-    rows = distinct_rows(combine(codes), person_of(table, schema))
+    key, person = combine(codes), person_of(table, schema)
+    rows = distinct_rows(key, person)
     f = frequencies(codes[rows], wildcard=wildcard)
     if reach.people is None or reach.counts is None:
         people = frequencies(codes[rows], weights=reach.weights[rows], wildcard=wildcard)
     else:
         people = frequencies(codes[rows], theirs, reach.counts.astype(float), wildcard=wildcard)
     sizes = sizes_like(f) if population.wildcard else class_sizes(codes[rows])
-    risk = risk_of(rows, f, people, sizes, reach, households_of(table, schema))
+    own = 1 / f if person is None else shares_of_persons(key, person)[rows]
+    risk = risk_of(rows, f, people, own, sizes, reach, households_of(table, schema))
     if reach.exact or population.wildcard:
         return risk
     return replace(risk, log_linear=log_linear_risk(codes[rows], f, 1 / np.maximum(reach.weights[rows], 1.0)))
@@ -250,18 +254,21 @@ def risk_of(
     rows: NDArray[np.int64],
     f: Floats,
     people: Floats,
+    own: Floats,
     sizes: NDArray[np.int64],
     reach: Reach,
     household: NDArray[np.int64] | None,
 ) -> SampleRisk:
     """Return the risks that follow from the frequencies ``f`` and ``people`` (r,) of some rows; who is in the sample is
-    in the population, too. ``sizes`` (u,): of classes of equal keys. ``household`` (n,): of every row."""
+    in the population, too. ``own`` (r,): see :class:`SampleRisk`; ``sizes`` (u,): of classes of equal keys.
+    ``household`` (n,): of every row."""
     people = np.maximum(people, f)
     risk = 1 / people if reach.exact else individual_risk(f, people)
     return SampleRisk(
         rows=rows,
         f=f,
         population=people,
+        own=own,
         exact=reach.exact,
         risk=risk,
         household=None if household is None else household_risk(risk, household[rows]),
@@ -288,6 +295,17 @@ def distinct_rows(key: NDArray[np.int64], person: NDArray[np.int64] | None) -> N
         return np.arange(len(key))
     again = pd.DataFrame({"key": key, "person": person}).duplicated().to_numpy()
     return np.flatnonzero(~again | (person < 0))
+
+
+def shares_of_persons(key: NDArray[np.int64], person: NDArray[np.int64]) -> Floats:
+    """Return the share of the rows with each row's key (n,) that are its person's (n,). One of nobody (-1) is of a
+    person of its own where others are beside it; else all may be one person's."""
+    rows = pd.DataFrame({"key": key, "person": person, "somebody": person >= 0})
+    of_key = rows.groupby("key")["somebody"].transform("size").to_numpy(float)
+    own = rows.groupby(["key", "person"])["somebody"].transform("size").to_numpy(float)
+    others = rows.groupby("key")["somebody"].transform("any").to_numpy()
+    own[(person < 0) & others] = 1.0
+    return np.asarray(own / of_key)
 
 
 def special_of(table: pd.DataFrame, schema: Schema, progress: Progress = no_progress) -> SpecialUniques:

@@ -100,6 +100,19 @@ def test_persons__with_several_rows_of_one_key_count_once() -> None:
     assert risk.f.tolist() == [1, 1, 1, 1]
 
 
+def test_prosecutor__knows_a_persons_share_of_the_rows_as_the_report_does() -> None:
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"age": rng.integers(20, 26, 60), "sex": "f", "ill": ["a", "b"] * 30})
+    table["who"] = pd.Series(rng.zipf(1.6, 60) % 9).astype(str)
+    table.loc[[3, 17], "who"] = None
+    schema = Schema.of(table, quasi_identifying=["age", "sex"], person="who", sensitive=["ill"])
+    flow = Flow(table, schema, Settings(k=2))
+    before = sample_risk(table, schema)
+    assert before.prosecutor.highest == flow.report.before.highest > 1 / before.f.min()
+    after = release_risk(flow.released, flow.look_alikes, flow.release.order, table, schema)
+    assert after.prosecutor.highest == flow.report.after.highest
+
+
 def test_missing__is_a_value_or_agrees_with_every_value() -> None:
     table = TABLE.assign(sex=["f", None, "f", "m", "m", "f"])
     assert sample_risk(table, schema_of()).f.tolist() == [1, 1, 1, 2, 2, 1]

@@ -203,7 +203,7 @@ def judgement(ws: Workspace, after: SampleRisk) -> None:
     """Draw the risk of the release for each attacker, the limit the steward accepts, and whether it holds."""
     st.subheader("Does the release keep what you accept?", anchor=False)
     chances = {
-        "prosecutor": (after.prosecutor.highest, after.f),
+        "prosecutor": (after.prosecutor.highest, 1 / after.own),
         "journalist": (after.journalist.highest, 1 / after.risk),
         "marketer": (after.marketer, None),
     }
