@@ -1,4 +1,4 @@
-"""Tables made up from the codebooks of public ones (``codebooks.txt``), and the answers that fit each column.
+"""Tables made up from the codebooks of public ones (``codebooks*.txt``), and the answers that fit each column.
 
 A column's values are words: ``int 1 9`` evenly, ``ones 1,2,8`` whole numbers and ``one a;b`` texts, the first most
 often, ``gauss MEAN SD LOW HIGH``, ``poisson``, ``skew MEDIAN`` (log-normal), ``zeros MEDIAN`` (nine of ten are 0),
@@ -13,9 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-FILE = Path(__file__).with_name("codebooks.txt")
+FILES = {part: Path(__file__).with_name(f"{part}.txt") for part in ("codebooks", "codebooks_later")}
 ROWS = 800
-FAMILIAR = ("Adult, census income", "Credit, German (Statlog)")
+FAMILIAR = (
+    "Adult, census income",
+    "Credit, German (Statlog)",
+    "Emergency department visits, NHAMCS",
+    "Traffic stops, an American city",
+)
 """Tables by which suggestions had been judged before: never set aside."""
 ROLES = {
     **{"i": "identifying", "p": "person", "q": "quasi-identifying", "s": "sensitive", "n": "insensitive"},
@@ -49,23 +54,24 @@ class Labelled(NamedTuple):
     values: str
     roles: tuple[str, ...]
     kinds: tuple[str, ...]
+    label: str = ""
 
 
-def codebooks() -> dict[str, tuple[Labelled, ...]]:
-    """Return the columns of every table, by its name."""
+def codebooks(file: str) -> dict[str, tuple[Labelled, ...]]:
+    """Return the columns of every table of one of :data:`FILES`, by its name."""
     books: dict[str, list[Labelled]] = {}
-    for line in FILE.read_text(encoding="utf-8").splitlines():
+    for line in FILES[file].read_text(encoding="utf-8").splitlines():
         if line.startswith("== "):
             columns = books.setdefault(line[3:], [])
         elif line and not line.startswith("#"):
-            name, values, roles, kinds = (part.strip() for part in line.split("|"))
-            columns.append(Labelled(name, values, tuple(roles.split("/")), tuple(kinds.split("/"))))
+            name, values, roles, kinds, *label = (part.strip() for part in line.split("|"))
+            columns.append(Labelled(name, values, tuple(roles.split("/")), tuple(kinds.split("/")), *label))
     return {name: tuple(columns) for name, columns in books.items()}
 
 
-def set_aside() -> frozenset[str]:
-    """Return the names of the tables that suggestions are not tuned on: every second of those not known before."""
-    return frozenset(sorted(name for name in codebooks() if name not in FAMILIAR)[1::2])
+def set_aside(file: str) -> frozenset[str]:
+    """Return the names of a file's tables that suggestions are not tuned on: every second of those not known before."""
+    return frozenset(sorted(name for name in codebooks(file) if name not in FAMILIAR)[1::2])
 
 
 def table_of(name: str, columns: tuple[Labelled, ...], rows: int = ROWS) -> pd.DataFrame:

@@ -12,9 +12,10 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from anonymizer.labelled.variable import Variable
 from anonymizer.reading.profile import suggest
 from anonymizer.schema import Column, Kind
-from benchmarks._codebooks import KINDS, ROLES, Labelled, codebooks, set_aside, table_of
+from benchmarks._codebooks import FILES, KINDS, ROLES, Labelled, codebooks, set_aside, table_of
 
 LETTERS = {name: letter for letter, name in ROLES.items()}
 
@@ -33,11 +34,11 @@ def kind_letter(column: Column) -> str:
     return "o" if column.kind is Kind.CATEGORICAL and column.ordered else column.kind.value[0]
 
 
-def answers() -> list[Answer]:
-    """Return what is suggested for every column of every table."""
+def answers(file: str) -> list[Answer]:
+    """Return what is suggested for every column of every table of a file of codebooks."""
     rows = []
-    for name, labels in codebooks().items():
-        schema = suggest(table_of(name, labels))
+    for name, labels in codebooks(file).items():
+        schema = suggest(table_of(name, labels), {label.name: Variable(label.label) for label in labels if label.label})
         pairs = zip(labels, schema.columns, strict=True)
         rows += [Answer(name, label, LETTERS[column.role], kind_letter(column)) for label, column in pairs]
     return rows
@@ -75,16 +76,18 @@ def report(title: str, rows: Sequence[Answer]) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print precision and recall of both halves, and on request what is wrong in the half that is tuned on."""
+    """Print precision and recall of both halves of each file, and on request what is wrong in those tuned on."""
     parser = argparse.ArgumentParser(prog="suggestions")
     parser.add_argument("--misses", action="store_true", help="also list what is wrong, of the tables not set aside")
     options = parser.parse_args(arguments)
     begin = time.perf_counter()
-    rows, aside = answers(), set_aside()
-    print(f"Tables made and suggested for in {time.perf_counter() - begin:.1f} s")
-    tuned = [row for row in rows if row.table not in aside]
-    report("Half set aside", [row for row in rows if row.table in aside])
-    report("Half tuned on", tuned)
+    tuned = []
+    for file in FILES:
+        rows, aside = answers(file), set_aside(file)
+        report(f"{file}, half set aside", [row for row in rows if row.table in aside])
+        report(f"{file}, half tuned on", [row for row in rows if row.table not in aside])
+        tuned += [row for row in rows if row.table not in aside]
+    print(f"\nTables made and suggested for in {time.perf_counter() - begin:.1f} s")
     for row in tuned if options.misses else ():
         wrong = [what for what, letter, right in (
             (f"role {row.role}", row.role, row.label.roles), (f"kind {row.kind}", row.kind, row.label.kinds),
