@@ -156,7 +156,7 @@ def meanings_of(header: str) -> list[Meaning]:
     if not set(words) <= OUTCOME.words:
         meanings = [meaning for meaning in meanings if meaning is not OUTCOME]
     if not meanings:
-        ends = [word[i:] for word in words for i in range(2, len(word) - SHORTEST_END + 1)]
+        ends = [word[i:] for word in words for i in range(1, len(word) - SHORTEST_END + 1)]
         meanings = [meaning for meaning in MEANINGS if meaning is not OUTCOME and meaning.matches(ends, "")]
     return sorted(meanings, key=lambda meaning: whole not in meaning.words | meaning.alone)
 
