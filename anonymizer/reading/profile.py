@@ -1,7 +1,7 @@
 """What each column holds, and which role and kind it probably has, with a reason in words.
 
-A suggestion is a starting point for the steward. Where nothing speaks for a harmless column it errs on the safe
-side: what somebody could know of a person is quasi-identifying.
+A suggestion is a starting point for the steward. Where nothing speaks for a harmless or a private column it errs on the
+safe side: what somebody could know of a person is quasi-identifying.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,7 +63,8 @@ def suggest(
     facts = facts or profile(pd.DataFrame(table))
     labels = {name: variable.label for name, variable in (variables or {}).items()}
     columns = tuple(_suggestion(fact, table[fact.name], labels.get(fact.name, "")) for fact in facts)
-    columns = _with_weight(_with_person(_with_same_answers(columns, facts, labels), facts), table)
+    columns = _with_private_rest(_with_same_answers(columns, facts, labels), facts, labels, table)
+    columns = _with_weight(_with_person(columns, facts), table)
     if variables:
         roles = {c.name: Role.IDENTIFYING if c.role in ONCE else c.role for c in columns}
         of = {name: variable.of for name, variable in variables.items()}
@@ -186,8 +187,8 @@ MOST_ANSWERS = 20
 def _with_same_answers(
     columns: tuple[Column, ...], facts: Sequence[ColumnFacts], labels: Mapping[str, str]
 ) -> tuple[Column, ...]:
-    """Return the suggested columns, in which those with the same answers are sensitive together: three columns at least
-    with three levels or more, of which one is a private matter by its name or label, none is something else, and
+    """Return the suggested columns, in which those with the same answers are sensitive together: three at least, of
+    which one is a private matter by its name or label (two where there are two answers), none is something else, and
     others whose levels are among these. ``labels``: of columns that have one."""
     levels = {
         fact.name: frozenset(fact.looked_at)
@@ -196,11 +197,12 @@ def _with_same_answers(
     }
     roles = {name: _named_role(name, labels.get(name, "")) for name in levels}
     reasons: dict[str, str] = {}
-    for answers in {answer for answer in levels.values() if len(answer) >= 3}:
+    for answers in set(levels.values()):
         alike = [name for name in levels if levels[name] <= answers]
         private = [name for name in alike if roles[name] is Role.SENSITIVE]
         agree = all(roles[name] in (None, Role.SENSITIVE) for name in alike)
-        if private and agree and sum(levels[name] == answers for name in alike) >= 3:
+        enough = 2 if len(answers) == 2 else 1
+        if len(private) >= enough and agree and sum(levels[name] == answers for name in alike) >= 3:
             reasons |= dict.fromkeys(alike, f"Has the same answers as {private[0]}: a private matter.")
     return tuple(
         replace(column, role=Role.SENSITIVE, reason=reasons[column.name])
@@ -208,6 +210,50 @@ def _with_same_answers(
         else column
         for column in columns
     )
+
+
+ENOUGH_PRIVATE = 5
+"""Columns at least that must be private matters by their names before those of two answers are held to be so, too."""
+
+
+def _with_private_rest(
+    columns: tuple[Column, ...],
+    facts: Sequence[ColumnFacts],
+    labels: Mapping[str, str],
+    table: "pd.DataFrame | Mapping[str, pd.Series[Any]]",
+) -> tuple[Column, ...]:
+    """Return the suggested columns; of those that do not say what they are about, amounts beside money are sensitive,
+    and so are those of two answers where most that say it are private matters. ``labels``: of columns that have one."""
+    meanings = {c.name: _meanings(c.name, labels.get(c.name, "")) for c in columns if c.role not in LEFT_OUT}
+    first = [of[0] for of in meanings.values() if of]
+    private, near = (sum(of.role is role for of in first) for role in (Role.SENSITIVE, Role.QUASI_IDENTIFYING))
+    money = any(of.what == "money" for of in first)
+
+    def reason(column: Column, fact: ColumnFacts) -> str:
+        if column.role is not Role.QUASI_IDENTIFYING or column.kind is Kind.DATE or meanings[column.name]:
+            return ""
+        if fact.distinct == 2 and private >= ENOUGH_PRIVATE and private > near:
+            return f"Two answers, beside {private:,} columns that are private matters by their names."
+        if money and column.kind is Kind.NUMERIC and _amounts(fact, table[fact.name]):
+            return "Its numbers look like amounts, and other columns speak of money: a private matter."
+        return ""
+
+    reasons = [reason(column, fact) for column, fact in zip(columns, facts, strict=True)]
+    pairs = zip(columns, reasons, strict=True)
+    return tuple(replace(c, role=Role.SENSITIVE, reason=why) if why else c for c, why in pairs)
+
+
+TAIL = 3
+"""The largest of amounts is more than so many times the middle one of their different values."""
+
+
+def _amounts(fact: ColumnFacts, values: "pd.Series[Any]") -> bool:
+    """Return whether many different numbers, none below 0, have a heavy upper tail, as sums of money have; ages, years,
+    numbers of things and coordinates have none."""
+    if fact.distinct <= FEW:
+        return False
+    numbers = np.unique(values.dropna().to_numpy(np.float64))
+    return bool(numbers[0] >= 0 and numbers[-1] > TAIL * np.median(numbers))
 
 
 def _named_role(name: str, label: str) -> Role | None:
@@ -357,6 +403,8 @@ def _role(fact: ColumnFacts, kind: Kind, meanings: Sequence[Meaning], values: "p
     identifying = _identifying(fact, meanings, values)
     if identifying:
         return Role.IDENTIFYING, identifying
+    if kind is Kind.DATE or fact.pattern == "mostly dates":
+        return Role.QUASI_IDENTIFYING, "Who knows a date of a person can find the row."
     for meaning in meanings:
         if meaning.role is Role.IDENTIFYING:
             continue
@@ -368,8 +416,6 @@ def _role(fact: ColumnFacts, kind: Kind, meanings: Sequence[Meaning], values: "p
             return Role.SENSITIVE, f"Speaks of {meaning.what}: a private matter."
         who = "others can see them" if meaning.what == "bodily features" else "others may know it"
         return Role.QUASI_IDENTIFYING, f"Speaks of {meaning.what}: {who}."
-    if kind is Kind.DATE or fact.pattern == "mostly dates":
-        return Role.QUASI_IDENTIFYING, "Who knows a date of a person can find the row."
     if fact.distinct <= FEW:
         return Role.QUASI_IDENTIFYING, f"{fact.distinct:,} values, as of a trait that others may know."
     return Role.QUASI_IDENTIFYING, f"Nothing shows that its {fact.distinct:,} values are harmless."

@@ -278,6 +278,35 @@ def test_suggest__columns_with_the_same_answers_have_one_role() -> None:
     assert roles_of(split)["region"] is roles_of(split)["glipizide"] is QUASI
 
 
+def test_suggest__two_answers_beside_private_matters_are_private() -> None:
+    rng = np.random.default_rng(3)
+    answers = ("cancer", "pregnancy", "overdose", "CEBVD", "insurance")
+    table = pd.DataFrame({name: rng.choice(["N", "Y"], 400) for name in answers})
+    table["SUTAB"] = rng.choice([1, 2], 400)
+    assert roles_of(table)["CEBVD"] is QUASI, "a column with the same answers is something else"
+    assert roles_of(table.drop(columns="insurance"))["CEBVD"] is SENSITIVE
+    assert roles_of(table)["SUTAB"] is QUASI, "three private matters are too few"
+    for name in ("diagnosis", "income"):
+        table[name] = rng.integers(0, 90, 400)
+    roles = roles_of(table)
+    assert [roles[name] for name in ("SUTAB", "CEBVD", "insurance")] == [SENSITIVE, SENSITIVE, QUASI]
+
+
+def test_suggest__amounts_beside_money_are_private() -> None:
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"x1": rng.lognormal(7, 1, 400).round(2), "x2": rng.integers(0, 90, 400)})
+    table["x3"] = -table["x1"]
+    assert set(roles_of(table).values()) == {QUASI}
+    table["income"] = rng.integers(1000, 9000, 400)
+    assert roles_of(table) == {"x1": SENSITIVE, "x2": QUASI, "x3": QUASI, "income": SENSITIVE}
+
+
+def test_suggest__dates_are_quasi_identifying_whatever_they_are_of() -> None:
+    days = pd.Series(pd.date_range("2024-01-01", periods=60)).sample(400, replace=True, random_state=1)
+    assert one("diagnosis_date", days.reset_index(drop=True)).role is QUASI
+    assert one("tax_year", [2019, 2020, 2021, 2022] * 20).role is QUASI
+
+
 def test_suggest__a_label_speaks_where_the_name_does_not() -> None:
     rng = np.random.default_rng(4)
     table = pd.DataFrame({name: rng.integers(0, 60, 500) for name in ("q12", "v025", "income")})
