@@ -361,7 +361,7 @@ def _kind(fact: ColumnFacts, values: "pd.Series[Any]", meanings: Sequence[Meanin
         return Kind.NUMERIC
     if fact.distinct <= 2 and _codes_of_two(fact):
         return Kind.CATEGORICAL
-    nominal = any(meaning.nominal for meaning in meanings[:1]) or "occupation" in words
+    nominal = any(meaning.nominal for meaning in meanings[:1])
     if (nominal and fact.distinct <= FEW) or (words & CODE_WORDS and fact.distinct <= 5 * FEW):
         return Kind.CATEGORICAL
     measured = any(meaning.what in MEASURED for meaning in meanings[:1])
