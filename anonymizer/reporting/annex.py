@@ -312,8 +312,8 @@ def _worst(report: Report) -> Section:
         (
             "The released combinations at which each required check is worst:",
             Table(("Check", "Cells"), checks),
-            "The worst group of the tree by each figure:",
-            Table(("Figure", "Group"), groups),
+            "The worst branch of the pruned tree by each figure; it may be released as several smaller groups:",
+            Table(("Figure", "Branch"), groups),
         ),
     )
 
