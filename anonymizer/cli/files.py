@@ -1,11 +1,8 @@
 """``anonymize FOLDER --engine local|dask --out FOLDER``, and ``verify FOLDER``: tables in pieces, from the terminal."""
 
 import argparse
-import io
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 from anonymizer.abilities import ENGINES, require
 from anonymizer.cli.options import (
@@ -148,8 +145,8 @@ def run_apart(options: argparse.Namespace) -> int:
     words = {"arguments": options.arguments, "encoding": sys.stdout.encoding or "utf-8"}
     try:
         answer = call_in_child(
-            _in_pieces, words, name=Path(options.input).name, progress=show, allowance=pieces_allowance(), fork=True,
-            writes=True,
+            options.apart, words, name=Path(options.input).name, progress=show, allowance=pieces_allowance(),
+            fork=True, writes=True,
         )  # fmt: skip
     except BaseException:
         for path in filter(None, (getattr(options, "out", None), options.report)):
@@ -160,20 +157,6 @@ def run_apart(options: argparse.Namespace) -> int:
     sys.stderr.write(answer["errors"])
     sys.stdout.write(answer["printed"])
     return int(answer["status"])
-
-
-def _in_pieces(_: bytes, words: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Return the exit status of a command, and what it printed."""
-    from anonymizer.cli.main import parsed
-
-    options = parsed(words["arguments"])
-    errors, printed = io.StringIO(), io.TextIOWrapper(io.BytesIO(), words["encoding"], "backslashreplace", "")
-    with redirect_stderr(errors), redirect_stdout(printed):
-        status = (
-            run_files(options, progress) if options.command == "anonymize" else run_verify_folder(options, progress)
-        )
-    printed.seek(0)
-    return {"status": status, "printed": printed.read(), "errors": errors.getvalue()}
 
 
 def run_files(options: argparse.Namespace, progress: Progress) -> int:

@@ -5,8 +5,10 @@ progress and errors to standard error; ``--json`` prints one JSON object instead
 """
 
 import argparse
+import io
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,7 +16,7 @@ from anonymizer.cli.app import add_app
 from anonymizer.cli.disclosure import add_disclosure
 from anonymizer.cli.earlier import add_earlier, earlier_of
 from anonymizer.cli.evaluate import add_evaluate
-from anonymizer.cli.files import add_engine, engine_of, run_apart, say_as_one
+from anonymizer.cli.files import add_engine, engine_of, run_apart, run_files, run_verify_folder, say_as_one
 from anonymizer.cli.forest import add_forest
 from anonymizer.cli.hierarchy import add_hierarchy
 from anonymizer.cli.options import (
@@ -58,7 +60,7 @@ from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.databases.address import Address, redacted
 from anonymizer.databases.write import require_place, write_release
 from anonymizer.drawing.surveys import interval_text, overlap_text
-from anonymizer.errors import AnonymizerError, ParameterError
+from anonymizer.errors import AnonymizerError, ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Severity
 from anonymizer.measuring.named_regression import NamedRegression
@@ -88,11 +90,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    """Return the options of a command; ``arguments``: as they were typed, ``typed``: the options that stand there."""
+    """Return the options of a command; ``arguments``: as they were typed, ``typed``: the options that stand there,
+    ``apart``: what runs the command on a table in pieces, in another process."""
     name = next(iter(arguments), None)
     options = commands(name).parse_args(arguments)
-    options.arguments, options.typed = list(arguments), typed_in(commands(name), arguments)
+    options.arguments, options.typed, options.apart = list(arguments), typed_in(commands(name), arguments), in_pieces
     return options
+
+
+def in_pieces(_: bytes, words: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Return the exit status of a command on a table in pieces, and what it printed."""
+    options = parsed(words["arguments"])
+    errors, printed = io.StringIO(), io.TextIOWrapper(io.BytesIO(), words["encoding"], "backslashreplace", "")
+    run_pieces = run_files if options.command == "anonymize" else run_verify_folder
+    with redirect_stderr(errors), redirect_stdout(printed):
+        status = run_pieces(options, progress)
+    printed.seek(0)
+    return {"status": status, "printed": printed.read(), "errors": errors.getvalue()}
 
 
 def run(options: argparse.Namespace) -> int:

@@ -274,11 +274,11 @@ def first_flow() -> "Flow":
     """Return the flow of a sample; without a key, which nobody has asked for yet."""
     import numpy as np
 
-    import anonymizer as an
     from anonymizer.flow import Flow
+    from anonymizer.reading.profile import suggest
     from anonymizer.reading.samples import hospital
 
-    return Flow(table := hospital(), an.suggest(table), rng=np.random.default_rng(0))
+    return Flow(table := hospital(), suggest(table), rng=np.random.default_rng(0))
 
 
 def first_steps() -> list[Step]:
@@ -302,17 +302,18 @@ def steps_of(title: str, table: "pd.DataFrame") -> list[Step]:
     """Return the whole flow of a sample, by every generalizer; without a key, which nobody has asked for yet."""
     import numpy as np
 
-    import anonymizer as an
     from anonymizer.flow import Flow
     from anonymizer.pipeline import run_flow
+    from anonymizer.reading.profile import suggest
+    from anonymizer.releasing.generalize import GENERALIZERS
 
-    schema = an.suggest(table)
+    schema = suggest(table)
     grouping = "error-digression" if schema.by_numbers else "error-risk"
     flow = Flow(table, schema, rng=np.random.default_rng(0)).but(grouping=grouping, k=min(10, len(table) // 7))
     grow: Step = (f"Compiling: trees of {title}", partial(flow.compute, "pruning", "frontier"))
     return [grow] + [
         (f"Compiling: {generalizer} boxes of {title}", partial(run_flow, flow.but(generalizer=generalizer)))
-        for generalizer in an.GENERALIZERS
+        for generalizer in GENERALIZERS
     ]
 
 
