@@ -19,7 +19,7 @@ import pandas as pd
 
 from anonymizer.partitions.pieces import open_table
 from anonymizer.schema import Schema
-from anonymizer.workers import remote
+from anonymizer.workers import table as of_table
 from anonymizer.workers.questions import shares_of
 from benchmarks._cluster import frames_of
 from benchmarks._inline import Inline
@@ -64,8 +64,8 @@ def opened(folder: Path, rows: int, workers: int, stay: bool) -> np.ndarray:
     def shares(*arguments: Any) -> Any:
         return tuple(replace(share, most=share.most if stay else rows) for share in shares_of(*arguments))
 
-    with patch.object(remote, "shares_of", shares):
-        table = remote.Elsewhere(cluster, open_table(folder, 1), schema)
+    with patch.object(of_table, "shares_of", shares):
+        table = of_table.Elsewhere(cluster, open_table(folder, 1), schema)
     (encoding,), steps = table.here.encodings, cluster.steps.values()
     figures = [
         sum(step.cpu for step in steps), max(cluster.received) / 1e6, sum(step.back for step in steps) / 1e6,

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.partitions.coded import Bins
-from anonymizer.workers.cluster import Cluster
-from anonymizer.workers.columns import MOST
+from anonymizer.workers.cluster import MOST, Cluster
 from anonymizer.workers.questions import Share, guarded
 from anonymizer.workers.shares import Tallies, numbers_in, read
 

@@ -35,6 +35,8 @@ SPILL = f"{MARK}cluster-"
 """Begins the name of the folder of what does not fit into memory."""
 YOUNG = 60.0
 """Seconds in which nobody takes such a folder for left: it may not be locked yet."""
+MOST = 8
+"""Workers whose answers are added at a time."""
 LOCAL_HOSTS = (LOOPBACK, "localhost", "[::1]", "::1")
 KINDS: Mapping[str, type[AnonymizerError]] = {
     kind.__name__: kind for kind in (EncodeError, GuaranteeError, ParameterError, ReadError, SchemaError)

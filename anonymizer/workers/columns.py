@@ -6,7 +6,7 @@ worker is counted again. Columns are asked in their order, for which gains are t
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,20 +14,13 @@ from anonymizer.growing.records import Growth, Histograms
 from anonymizer.growing.subtree import Division, Node
 from anonymizer.growing.waves import Best, Family, Orders, better, histograms_of
 from anonymizer.partitions.records import wide
+from anonymizer.workers.cluster import MOST
 from anonymizer.workers.nodes import count
 from anonymizer.workers.questions import guarded
-
-if TYPE_CHECKING:
-    from anonymizer.workers.remote import Records
+from anonymizer.workers.records import NOTHING, Records, bare
 
 AT_ONCE = 256 << 20
 """Bytes of histograms that a worker is sent at a time, where that is more than two workers' own."""
-MOST = 8
-"""Workers whose histograms are added at a time."""
-NOTHING = np.empty(0, np.uint8)
-
-Route = tuple[Division, ...]
-"""Every division so far, in the order in which records go down them."""
 
 
 class Rules(NamedTuple):
@@ -35,25 +28,6 @@ class Rules(NamedTuple):
 
     growth: Growth
     orders: Orders
-
-
-def bare(node: Node) -> Node:
-    """Return a node of which only its key and its columns are known."""
-    return Node(node.key, 0, 0, NOTHING, node.active)
-
-
-def lean(division: Division) -> Division:
-    """Return a division with no more than what sends records down it."""
-    node, split, left, right = division
-    if split.code_left >= 0:
-        split = split._replace(side=NOTHING)
-    return Division(bare(node), split, bare(left), bare(right))
-
-
-@guarded
-def extend(before: Route, divisions: Sequence[Division]) -> Route:
-    """Return the route with these divisions at its end."""
-    return (*before, *divisions)
 
 
 @guarded
@@ -113,7 +87,7 @@ def choose(
 class Columns:
     """The best splits of nodes whose records are on workers, from histograms that stay there."""
 
-    def __init__(self, source: "Records", growth: Growth, orders: Orders) -> None:
+    def __init__(self, source: Records, growth: Growth, orders: Orders) -> None:
         self.source, self.cluster = source, source.table.cluster
         self.rules = self.cluster.ask("rules", rules, growth, orders)
         cell = 8 if source.table.here.table.encoded.by_numbers else 4

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from anonymizer.checking.linkage import LinkageRisk, risk_of_sizes
+from anonymizer.checking.linkage import LinkageRisk, Owned, risk_of_sizes
 from anonymizer.errors import Progress, no_progress
 from anonymizer.measuring.utility import ncp_by_column
 from anonymizer.partitions.boxes import kept_of_pieces
@@ -17,15 +17,13 @@ from anonymizer.releasing.tiers import Made
 from anonymizer.settings import Settings
 from anonymizer.workers import leaving
 from anonymizer.workers.leaving import Boxed, Span
-
-if TYPE_CHECKING:
-    from anonymizer.workers.remote import Elsewhere
+from anonymizer.workers.table import Elsewhere
 
 
 class Leaving:
     """A release whose rows are on workers: where its parts are, and their cells here."""
 
-    def __init__(self, table: "Elsewhere", parts: list[Any], n_parts: int, made: Made, settings: Settings) -> None:
+    def __init__(self, table: Elsewhere, parts: list[Any], n_parts: int, made: Made, settings: Settings) -> None:
         """Let workers make the cells. ``parts``: of each share, a future of the part of each record; ``made``: how."""
         self.table, self.settings, self.parts, self.made = table, settings, parts, made
         s, self.cluster = settings, table.cluster
@@ -87,8 +85,11 @@ class Leaving:
 
     def risk(self) -> LinkageRisk:
         """Return the linking risk of the rows."""
-        persons = self.table.persons
-        return risk_of_sizes(self.here.class_sizes, None if persons is None else persons.owned(self.boxed, self.parts))
+        if self.table.persons is None:
+            return risk_of_sizes(self.here.class_sizes)
+        lots = self.table.persons.lots(self.parts)
+        answers = [self.cluster.ask("classes", leaving.of_classes, self.boxed, some) for some in lots]
+        return risk_of_sizes(self.here.class_sizes, Owned.together(self.cluster.answers(answers)))
 
     def losses(self) -> dict[str, float]:
         """Return the mean NCP of each generalized column."""

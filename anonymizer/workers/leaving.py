@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.checking.linkage import classes_of
+from anonymizer.checking.linkage import Owned, classes_of
+from anonymizer.checking.persons import pairs_of
 from anonymizer.digests import digest
 from anonymizer.groups.hulls import scale_of
 from anonymizer.groups.refine import EVERYBODY
@@ -34,7 +35,7 @@ from anonymizer.releasing.row_order import Key, sorted_rows
 from anonymizer.schema import Column, Role
 from anonymizer.values import numbers_of
 from anonymizer.workers.nodes import Bundle
-from anonymizer.workers.persons import Numbering, compact, who_of
+from anonymizer.workers.persons import Lot, Numbering, compact, who_of
 from anonymizer.workers.questions import Share, guarded
 from anonymizer.workers.shares import (
     Coding,
@@ -286,6 +287,14 @@ def box(name: str, coding: Coding, lots: list[Cells], n_parts: int) -> Boxed:
         if table.schema[name].role is not Role.QUASI_IDENTIFYING
     }
     return Boxed(name, columns, sizes, rank, np.bincount(rank, sizes).astype(np.int64), unchanged)
+
+
+@guarded
+def of_classes(boxed: Boxed, lots: list[Lot]) -> Owned:
+    """Return whose the rows of classes are, as far as they are of the persons of one lot."""
+    rank = boxed.rank[np.concatenate([lot.part for lot in lots])]
+    group, _, rows = pairs_of(rank, np.concatenate([lot.who for lot in lots]))
+    return Owned.of(boxed.class_sizes, group, rows)
 
 
 # Files.

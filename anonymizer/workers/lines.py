@@ -3,7 +3,7 @@ others, and each share is told in which packed group its own records are."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,11 @@ from anonymizer.releasing.secret import (
     seed_of_content,
 )
 from anonymizer.settings import Limits
-from anonymizer.workers.leaving import members
 from anonymizer.workers.nodes import Bundle
 from anonymizer.workers.persons import compact
 from anonymizer.workers.questions import Share, guarded
 from anonymizer.workers.shares import Coding, codes_of, coding_of
-
-if TYPE_CHECKING:
-    from anonymizer.workers.remote import Elsewhere
+from anonymizer.workers.table import Elsewhere
 
 
 class Packs(NamedTuple):
@@ -115,7 +112,7 @@ def number(part: NDArray[np.int32], firsts: list[int], groups: list[NDArray[np.i
 
 
 def pack_groups(
-    table: "Elsewhere",
+    table: Elsewhere,
     tree: Tree,
     group: NDArray[np.int32],
     encoded: EncodedTable,
@@ -130,10 +127,7 @@ def pack_groups(
     parts, _ = table.parts_of(tree, group)
     packs = []
     for low, high in table.bins_of_groups(tree.n[group == np.arange(tree.n_nodes)]):
-        bundles = [
-            cluster.ask("members", members, share, table.coding, part, low, high, table.numbering, share=share.number)
-            for share, part in zip(table.shares, parts, strict=False)
-        ]
+        bundles = table.members(parts, low, high)
         how = encoded.encodings, dict(limits.items()), secret, background
         by_person = table.numbering is not None
         packs.append(cluster.ask("pack", pack, table.coding, *how, bundles, by_person))
@@ -146,7 +140,7 @@ def pack_groups(
     return futures, firsts[-1]
 
 
-def seed_of_shares(table: "Elsewhere") -> bytes:
+def seed_of_shares(table: Elsewhere) -> bytes:
     """Return what :func:`anonymizer.releasing.secret.seed_of` does of the whole table; the key stays here."""
     key = read_key()
     contents = table.cluster.answers(table.ask("content", content, digests_of(table.here.encodings, key)))

@@ -3,7 +3,7 @@ persons are counted by many, each some of them, all of whose records it gets fro
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from anonymizer.alike import persons_of_values
-from anonymizer.checking.linkage import Owned
-from anonymizer.checking.persons import pairs_of
 from anonymizer.growing.encode import CodeColumns, EncodedTable, note_of_nobody
 from anonymizer.growing.subtree import Branch, persons_of_nodes, sizes_and_depths
 from anonymizer.growing.target import ClassTarget
@@ -24,12 +22,9 @@ from anonymizer.partitions.values import codes_among, values_of
 from anonymizer.reading.facts import ColumnFacts
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.grid import PersonEnds, ends_of_persons
+from anonymizer.workers.cluster import Cluster
 from anonymizer.workers.questions import Share, guarded
 from anonymizer.workers.shares import Coding, TalliedColumn, cache_of, codes_of, coding_of, load
-
-if TYPE_CHECKING:
-    from anonymizer.workers.leaving import Boxed
-    from anonymizer.workers.remote import Elsewhere
 
 Who = NDArray[np.int32]
 """Whose records are (n,): a number of each person, -1 for nobody."""
@@ -172,14 +167,6 @@ def compact(who: Who) -> Who:
     return numbers
 
 
-@guarded
-def of_classes(boxed: "Boxed", lots: list[Lot]) -> Owned:
-    """Return whose the rows of classes are, as far as they are of the persons of one lot."""
-    rank = boxed.rank[np.concatenate([lot.part for lot in lots])]
-    group, _, rows = pairs_of(rank, np.concatenate([lot.who for lot in lots]))
-    return Owned.of(boxed.class_sizes, group, rows)
-
-
 class Numbers(NamedTuple):
     """Records of some persons in a share: whose each is, and their codes in the columns of numbers and dates."""
 
@@ -211,60 +198,46 @@ def ends(coding: Coding, of_shares: list[Numbers]) -> dict[str, PersonEnds]:
 class PersonsElsewhere:
     """The persons of a table on the workers of a cluster: here are their number and what adds up of them."""
 
-    def __init__(self, table: "Elsewhere", numbering: Any) -> None:
-        """``numbering``: a future of :func:`number`."""
-        self.table, self.cluster, self.numbering = table, table.cluster, numbering
-
-    @property
-    def n(self) -> int:
-        """Number of persons."""
-        return self.table.facts[0].distinct
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a steward should know of records that are nobody's."""
-        fact = self.table.facts[0]
-        return note_of_nobody(fact.missing, fact.name)
+    def __init__(
+        self, cluster: Cluster, shares: Sequence[Share], coding: Any, numbering: Any, fact: ColumnFacts
+    ) -> None:
+        """``coding``: a future of a :class:`Coding`; ``numbering``: one of :func:`number`; ``fact``: of the column that
+        says whose a row is."""
+        self.cluster, self.shares, self.coding, self.numbering = cluster, shares, coding, numbering
+        self.n, self.notes = fact.distinct, note_of_nobody(fact.missing, fact.name)
 
     def lots(self, parts: Sequence[Any]) -> list[list[Any]]:
         """Return futures of the records of each lot, by share. ``parts``: of each share, a future of its records'."""
-        lots = range(len(self.table.shares))
+        lots = range(len(self.shares))
         return [
             [
                 self.cluster.ask(
-                    "lot", lot, share, self.table.coding, self.numbering, part, place, len(lots), share=share.number
+                    "lot", lot, share, self.coding, self.numbering, part, place, len(lots), share=share.number
                 )
-                for share, part in zip(self.table.shares, parts, strict=True)
+                for share, part in zip(self.shares, parts, strict=True)
             ]
             for place in lots
         ]
 
-    def of_nodes(self, tree: Tree) -> Persons:
-        """Return the persons of every node of a tree."""
-        nodes = np.arange(tree.n_nodes, dtype=np.int32)
-        parts, _ = self.table.parts_of(tree, np.where(tree.is_leaf, nodes, -1).astype(np.int32))
-        how = self.table.coding, tree.parent, tree.feature
+    def of_nodes(self, tree: Tree, parts: Sequence[Any]) -> Persons:
+        """Return the persons of every node of a tree. ``parts``: of each share, a future of the leaf of each record."""
+        how = self.coding, tree.parent, tree.feature
         counts = self.cluster.answers([self.cluster.ask("persons", of_nodes, *how, some) for some in self.lots(parts)])
         columns = zip(*((some.n, some.sums, *some.others) for some in counts), strict=True)
         n, sums, *others = (np.sum(of_lots, axis=0) for of_lots in columns)
         return Persons(n, sums, tuple(others), np.max([some.most for some in counts], axis=0))
 
-    def owned(self, boxed: Any, parts: Sequence[Any]) -> Owned:
-        """Return whose the rows of a release are. ``boxed``: a future of its cells."""
-        answers = [self.cluster.ask("classes", of_classes, boxed, some) for some in self.lots(parts)]
-        return Owned.together(self.cluster.answers(answers))
-
     def ends(self) -> dict[str, PersonEnds]:
         """Return of how many persons each code is the lowest and the highest, by column of numbers and dates."""
-        lots, futures = range(len(self.table.shares)), []
+        lots, futures = range(len(self.shares)), []
         for place in lots:
             of_shares = [
                 self.cluster.ask(
-                    "numbers", numbers, share, self.table.coding, self.numbering, place, len(lots), share=share.number
+                    "numbers", numbers, share, self.coding, self.numbering, place, len(lots), share=share.number
                 )
-                for share in self.table.shares
+                for share in self.shares
             ]
-            futures.append(self.cluster.ask("ends", ends, self.table.coding, of_shares))
+            futures.append(self.cluster.ask("ends", ends, self.coding, of_shares))
         answers = self.cluster.answers(futures)
         return {
             name: (

@@ -16,7 +16,7 @@ from anonymizer.engines import anonymize_files
 from anonymizer.partitions import ranges, records
 from anonymizer.partitions.pieces import open_table
 from anonymizer.settings import Settings
-from anonymizer.workers import remote, shares
+from anonymizer.workers import shares
 from anonymizer.workers.remote import release_on
 from benchmarks._inline import Answer, Inline
 from tests.partitions.tables import people, schema_of, visits, visits_schema, whole_frame, write_pieces
@@ -68,7 +68,7 @@ def test_any_shares_asked_twice__release_the_files_of_one_machine(
     with (
         tempfile.TemporaryDirectory() as name,
         mock.patch.object(records, "SMALL", 4),  # so that nodes of few records are divided in waves
-        mock.patch.object(remote, "SMALL", 4),
+        mock.patch("anonymizer.workers.records.SMALL", 4),
         mock.patch.object(ranges, "RANGE", 50 * rows),
     ):
         folder = Path(name)
@@ -95,7 +95,7 @@ def test_pieces_of_any_form__release_the_files_of_one_machine(
     with (
         tempfile.TemporaryDirectory() as name,
         mock.patch.object(records, "SMALL", 4),
-        mock.patch.object(remote, "SMALL", 4),
+        mock.patch("anonymizer.workers.records.SMALL", 4),
     ):
         folder = Path(name)
         (folder / "in").mkdir()

@@ -25,8 +25,9 @@ from anonymizer.workers import bounds
 from anonymizer.workers.bounds import bins_of_shares, keys_of, numbers_of_keys
 from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.questions import Share
-from anonymizer.workers.remote import Elsewhere, release_on
+from anonymizer.workers.remote import release_on
 from anonymizer.workers.shares import LocalNumbers, Tallies
+from anonymizer.workers.table import Elsewhere
 from tests.partitions.tables import people, schema_of, write_pieces
 from tests.sweeps import few
 from tests.workers.killing import killing

@@ -15,7 +15,8 @@ from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.settings import Limits, Settings
 from anonymizer.workers.cluster import Cluster
-from anonymizer.workers.remote import Elsewhere, release_on
+from anonymizer.workers.remote import grow_shares, release_on
+from anonymizer.workers.table import Elsewhere
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import numbered
 from tests.workers.runs import same_files
@@ -35,8 +36,7 @@ def test_groups_of_least_pruning__are_those_of_whole_branches(
     coded = code_table(pieces, schema).encoded
     whole, _ = grow_pieces(code_table(pieces, schema), Recipe(None, 2), 700, 500)
     there = Elsewhere(two, pieces, schema)
-    short = there.grow(Recipe(None, 2), 500, k)
-    places = there.numbers
+    short, places = grow_shares(there, Recipe(None, 2), 500, k)
     assert len(places) == short.n_nodes
     assert short.n_nodes < whole.n_nodes or k == 2
     for name in ("n", "depth", "sums", "moments", "low", "high", "levels", "has_missing"):

@@ -30,7 +30,8 @@ from anonymizer.version import how_to_install
 from anonymizer.workers import leaving, questions, shares
 from anonymizer.workers.cluster import Cluster, ClusterError, open_cluster
 from anonymizer.workers.questions import Failure, Share, guarded
-from anonymizer.workers.remote import Elsewhere, release_on
+from anonymizer.workers.remote import grow_shares, release_on
+from anonymizer.workers.table import Elsewhere
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree, numbered
 from tests.partitions.webhdfs import serve
@@ -73,7 +74,7 @@ def test_sensitive_numbers_on_a_cluster__grow_the_tree_of_one_machine(
         expected, _ = grow_pieces(coded, Recipe(None, 2), 700, enough)
         assert expected.n_nodes > 5
         assert expected.moments.shape[1] == 6
-        assert_same_tree(there.grow(Recipe(None, 2), enough), expected)
+        assert_same_tree(grow_shares(there, Recipe(None, 2), enough)[0], expected)
 
 
 @pytest.mark.sweep(1)
@@ -88,7 +89,7 @@ def test_sensitive_numbers_on_a_cluster__grow_the_tree_of_one_machine(
 def test_sensitive_numbers_on_a_cluster__are_released_as_on_one_machine(
     tmp_path: Path, two: Cluster, numbers: Path, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
+    monkeypatch.setattr("anonymizer.workers.records.SMALL", 400)  # so that there are waves
     schema = schema_of(whole_frame(numbered(3000)[0]), sensitive=["cost", "visits", "diagnosis"], target="cost")
     expected = anonymize_files(numbers, schema, tmp_path / "here", rows=900, **changes)
     result = release_on(two, open_table(numbers, 900), schema, tmp_path / "there", Settings(**changes), rows=900)
@@ -104,7 +105,7 @@ def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, S
     there, coded = Elsewhere(two, table, source[1]), code_table(table, source[1])
     for criterion, enough in (("entropy", 500), ("gini", 900), ("entropy", 10_000)):
         expected, _ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
-        assert_same_tree(there.grow(Recipe(criterion, 2), enough), expected)
+        assert_same_tree(grow_shares(there, Recipe(criterion, 2), enough)[0], expected)
     assert there.sample(77).frame.equals(coded.sample(77).frame)
 
 
@@ -203,7 +204,7 @@ def test_a_share_without_a_record__answers_every_question(tmp_path: Path, two: C
     assert there.here.rows == (0, 900, 1100, 1000)
     coded = code_table(table, schema)
     expected, _ = grow_pieces(coded, Recipe("entropy", 2), 1000, 400)
-    assert_same_tree(there.grow(Recipe("entropy", 2), 400), expected)
+    assert_same_tree(grow_shares(there, Recipe("entropy", 2), 400)[0], expected)
     assert there.sample(77).frame.equals(coded.sample(77).frame)
 
 

@@ -21,7 +21,8 @@ from anonymizer.partitions.records import grow_pieces
 from anonymizer.schema import Schema
 from anonymizer.workers import columns
 from anonymizer.workers.cluster import Cluster, open_cluster
-from anonymizer.workers.remote import Elsewhere
+from anonymizer.workers.remote import grow_shares
+from anonymizer.workers.table import Elsewhere
 from tests.partitions.tables import QUASI, people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree, numbered
 
@@ -53,7 +54,8 @@ def test_columns_on_several_workers__grow_the_tree_of_one_machine(
     table, schema, coded = source
     for enough in (150, 900):
         expected, _ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
-        assert_same_tree(Elsewhere(two, table, schema).grow(Recipe(criterion, 2), enough), expected)
+        tree, _ = grow_shares(Elsewhere(two, table, schema), Recipe(criterion, 2), enough)
+        assert_same_tree(tree, expected)
 
 
 def test_numbers_in_columns_on_several_workers__grow_the_tree_of_one_machine(
@@ -63,7 +65,7 @@ def test_numbers_in_columns_on_several_workers__grow_the_tree_of_one_machine(
     table, schema = numbered(3000)
     pieces = open_table(write_pieces(tmp_path / "in", table, [900, 2100], 500), 600)
     expected, _ = grow_pieces(code_table(pieces, schema), Recipe(None, 2), 700, 200)
-    assert_same_tree(Elsewhere(two, pieces, schema).grow(Recipe(None, 2), 200), expected)
+    assert_same_tree(grow_shares(Elsewhere(two, pieces, schema), Recipe(None, 2), 200)[0], expected)
 
 
 def test_the_client__receives_no_histogram(two: Cluster, source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +77,7 @@ def test_the_client__receives_no_histogram(two: Cluster, source: Any, monkeypatc
         return answers(futures)
 
     monkeypatch.setattr(two, "answers", answering)
-    there.grow(Recipe("entropy", 2), 150)
+    grow_shares(there, Recipe("entropy", 2), 150)
     assert steps == {"choose", "finish"}
 
 
@@ -102,7 +104,8 @@ def test_a_worker_that_is_killed_with_sums__changes_nothing(
             return future
 
         monkeypatch.setattr(cluster, "ask", asking)
-        assert_same_tree(Elsewhere(cluster, table, schema).grow(Recipe("entropy", 2), 150), expected)
+        tree, _ = grow_shares(Elsewhere(cluster, table, schema), Recipe("entropy", 2), 150)
+        assert_same_tree(tree, expected)
         assert killed
 
 

@@ -41,7 +41,7 @@ def test_a_worker_that_is_killed__changes_nothing(
     tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch, kills: Any
 ) -> None:
     folder, schema = source
-    monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
+    monkeypatch.setattr("anonymizer.workers.records.SMALL", 400)  # so that there are waves
     changes, packed = CASES[0], CASES[0] | {"generalizer": "pack"}
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
     anonymize_files(folder, schema, tmp_path / "as-packed", rows=900, rng=np.random.default_rng(7), **packed)
@@ -65,7 +65,7 @@ def test_a_worker_that_is_killed__costs_one_reading_of_its_share(
     tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, schema = source
-    monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
+    monkeypatch.setattr("anonymizer.workers.records.SMALL", 400)  # so that there are waves
     log = tmp_path / "readings"
     with open_cluster(workers=2, memory="2GiB", spill=spill) as cluster:
         cluster.client.run(note_readings, str(log))
@@ -81,7 +81,7 @@ def test_a_scheduler_that_is_killed__is_started_again_once(
     tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     folder, schema = source
-    monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
+    monkeypatch.setattr("anonymizer.workers.records.SMALL", 400)  # so that there are waves
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **CASES[0])
     others = set(os.listdir(spill))
     with open_cluster(workers=2, memory="2GiB", spill=spill) as cluster:

@@ -16,7 +16,8 @@ from anonymizer.partitions.records import grow_pieces
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers.cluster import Cluster
-from anonymizer.workers.remote import Elsewhere, release_on
+from anonymizer.workers.remote import grow_shares, release_on
+from anonymizer.workers.table import Elsewhere
 from tests.partitions.tables import visits, visits_schema, whole_frame, write_pieces
 from tests.workers.killing import killing
 from tests.workers.runs import same_files
@@ -44,7 +45,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Schema]:
 def test_persons_on_a_cluster__are_released_as_on_one_machine(
     tmp_path: Path, two: Cluster, source: tuple[Path, Schema], changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
+    monkeypatch.setattr("anonymizer.workers.records.SMALL", 400)  # so that there are waves
     folder, schema = source
     rng, changes = np.random.default_rng, changes | {"prosecutor_limit": 1}
     expected = anonymize_files(folder, schema, tmp_path / "here", rows=900, rng=rng(5), **changes)
@@ -69,7 +70,7 @@ def test_persons_of_nodes__are_those_of_one_machine(two: Cluster, source: tuple[
     table = open_table(source[0], 900)
     there, coded = Elsewhere(two, table, source[1]), code_table(table, source[1])
     expected, _ = grow_pieces(coded, Recipe("entropy", 2), 1000, 500)
-    persons = there.grow(Recipe("entropy", 2), 500).persons
+    persons = grow_shares(there, Recipe("entropy", 2), 500)[0].persons
     assert persons.n.tolist() == expected.persons.n.tolist()
     assert persons.sums.tolist() == expected.persons.sums.tolist()
     assert [counts.tolist() for counts in persons.others] == [counts.tolist() for counts in expected.persons.others]

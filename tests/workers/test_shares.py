@@ -15,8 +15,8 @@ from anonymizer.engines import anonymize_files
 from anonymizer.partitions.pieces import open_table
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
-from anonymizer.workers import remote, shares
-from anonymizer.workers.questions import Failure, Share
+from anonymizer.workers import records, shares
+from anonymizer.workers.questions import Failure, Share, shares_of
 from anonymizer.workers.remote import release_on
 from tests.partitions.tables import visits, visits_schema, whole_frame, write_pieces
 
@@ -64,12 +64,20 @@ def leaves(answer: Any) -> Iterator[Any]:
         yield answer
 
 
+def keep_values(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Let values of columns with more than ``most`` of them stay with their share."""
+
+    def share_out(*table: Any) -> tuple[Share, ...]:
+        return tuple(replace(share, most=most) for share in shares_of(*table))
+
+    monkeypatch.setattr("anonymizer.workers.table.shares_of", share_out)
+
+
 @pytest.fixture
 def asked_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, tuple[Any, ...], Any]]:
     """The questions of two runs; some values stay with their share."""
-    monkeypatch.setattr(remote, "SMALL", 100)
-    of_table = remote.shares_of
-    monkeypatch.setattr(remote, "shares_of", lambda *some: tuple(replace(one, most=40) for one in of_table(*some)))
+    monkeypatch.setattr(records, "SMALL", 100)
+    keep_values(monkeypatch, 40)
     whole = pa.Table.from_pandas(visits(700, 3), preserve_index=False)
     folder = write_pieces(tmp_path / "in", whole, [300], 200)
     schema: Schema = visits_schema(whole_frame(whole), sensitive=["diagnosis", "ward"])
@@ -86,9 +94,8 @@ def test_packed_release__of_workers_is_that_of_the_whole_table_in_any_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     """The secret follows from the table and the key here too, where values stay with their shares as well."""
-    monkeypatch.setattr(remote, "SMALL", 100)
-    of_table = remote.shares_of
-    monkeypatch.setattr(remote, "shares_of", lambda *some: tuple(replace(one, most=most) for one in of_table(*some)))
+    monkeypatch.setattr(records, "SMALL", 100)
+    keep_values(monkeypatch, most)
     whole = pa.Table.from_pandas(visits(700, 3), preserve_index=False)
     mixed = whole.take(np.random.default_rng(5).permutation(len(whole)))
     schema = visits_schema(whole_frame(whole), sensitive=["diagnosis", "ward"])

@@ -17,7 +17,8 @@ from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers.cluster import Cluster, open_cluster
-from anonymizer.workers.remote import Elsewhere, release_on
+from anonymizer.workers.remote import release_on
+from anonymizer.workers.table import Elsewhere
 from tests.conftest import ROOT
 from tests.partitions.tables import write_pieces
 from tests.workers.runs import CANARY, CASES, same_files

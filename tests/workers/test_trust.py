@@ -11,7 +11,8 @@ from anonymizer.partitions.pieces import open_table
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers.cluster import Cluster, open_cluster, spawn
-from anonymizer.workers.remote import Elsewhere, release_on
+from anonymizer.workers.remote import release_on
+from anonymizer.workers.table import Elsewhere
 from tests.workers.runs import CASES
 
 OTHER = 'import anonymizer.version\nanonymizer.version.VERSION = "0.0.1"\n'
