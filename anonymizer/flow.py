@@ -23,7 +23,7 @@ from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
 from anonymizer.errors import Progress, no_progress
-from anonymizer.gate.earlier import Earlier, Now, OtherPeople, beside_earlier
+from anonymizer.gate.earlier import NOBODYS, Earlier, LastTable, Now, OtherPeople, Uncounted, beside_earlier
 from anonymizer.gate.finding import Finding, Gate
 from anonymizer.gate.judge import about_table, judge
 from anonymizer.gate.shared import Shared, shared_values
@@ -478,6 +478,12 @@ class Flow:
             return gate
         now = Now(self.table, self.schema, self.released, self.class_of, self.settings.k, self.encoded.person)
         return gate.beside(beside_earlier(self.earlier, now))
+
+    @property
+    def as_last(self) -> LastTable | Uncounted:
+        """The release as a later one is counted together with it; not where its rows say of nobody whose they are."""
+        person = self.schema.person
+        return NOBODYS if person is None else LastTable(self.table[person], self.class_of, self.settings.k)
 
     def values_in_classes(self, name: str) -> tuple[int, int]:
         """Return how many values a column has in the released rows, and how many in the class that has fewest."""

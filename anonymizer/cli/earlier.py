@@ -10,7 +10,7 @@ from anonymizer.cli.project import project_bytes
 from anonymizer.digests import digest
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
-from anonymizer.gate.earlier import Earlier, LastRelease, LastTable, OtherPeople, Uncounted
+from anonymizer.gate.earlier import Earlier, LastRelease, OtherPeople, Uncounted
 from anonymizer.json_value import read_json
 from anonymizer.releasing.release import FORMATS
 from anonymizer.reporting.claim import claim_from
@@ -46,7 +46,7 @@ def earlier_of(options: argparse.Namespace, flow: Flow) -> tuple[Earlier | Other
     project = from_json(project_bytes(options.project))
     if options.last_table:
         table = reading_of(options.last_table, options, project.reading).frame
-        return (*again, LastTable.of(Flow(table, project.schema, Settings(**project.parameters))))
+        return (*again, Flow(table, project.schema, Settings(**project.parameters)).as_last)
     if options.last_release:
         file = ReleasedFile.of_reading(read_apart(options.last_release, reader=read_released)).under(project.schema)
         return (*again, LastRelease(file.rows, project.schema, Settings(**project.parameters).k))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,6 @@ from anonymizer.gate.finding import Finding, Severity
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Schema
 from anonymizer.values import value_text
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +92,6 @@ class LastTable:
     person: "pd.Series[Any]"
     class_of: NDArray[np.int64]
     k: int
-
-    @classmethod
-    def of(cls, last: "Flow") -> "LastTable | Uncounted":
-        """Return the release that last time's flow makes; not counted where its rows say of nobody whose they are."""
-        if last.schema.person is None:
-            return NOBODYS
-        return cls(last.table[last.schema.person], last.class_of, last.settings.k)
 
     def beside(self, now: Now) -> Finding:
         """Return what both leave of everybody in either: who is in one alone is in a group with who else is."""

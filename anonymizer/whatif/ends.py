@@ -1,4 +1,4 @@
-"""What round ends of intervals and public groups of levels cost: the loss of the same groups, written in both ways."""
+"""What round ends of intervals cost: the loss of the same groups, written in both ways."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,6 @@ from anonymizer.releasing.boxes import Boxes
 from anonymizer.releasing.grid import coarsen
 
 if TYPE_CHECKING:
-    from anonymizer.attacks.isolation import Isolation
     from anonymizer.flow import Flow
 
 
@@ -36,15 +35,3 @@ def loss_by_ends(flow: "Flow") -> dict[str, float]:
             lost = float(of_box[boxes.of_record].sum()) + left_out
             losses[way][encoded.names[j]] = lost / (encoded.n_records + left_out)
     return {way: float(np.mean(list(by_column.values()))) for way, by_column in losses.items()} if intervals else {}
-
-
-def price_of_groups(flow: "Flow") -> dict[str, "tuple[Isolation, float]"]:
-    """Return who is singled out, and the GCP, when several levels are written as they are and as public groups.
-
-    By the keys of :data:`anonymizer.releasing.generalize.WRITINGS`, of the same groups of records. Empty where no
-    quasi-identifier is a category.
-    """
-    if all(encoding.is_interval for encoding in flow.encoded.encodings):
-        return {}
-    ways = {writing: flow.but(writing=writing) for writing in ("sets", "groups")}
-    return {writing: (way.isolation, way.utility.gcp) for writing, way in ways.items()}

@@ -10,9 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.gate.finding import Severity, together
-from anonymizer.gate.price import price_of
 from anonymizer.reading.samples import hospital, sample_reading
 from anonymizer.schema import Role, Schema
+from anonymizer.whatif.price import price_of
 from anonymizer.whatif.project import from_json, outward, to_json
 from tests.conftest import ROOT
 from tests.gate.test_who import visits

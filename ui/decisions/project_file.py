@@ -11,7 +11,7 @@ import streamlit as st
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.errors import AnonymizerError, MemoryOnlyError, ReadError
 from anonymizer.flow import Flow
-from anonymizer.gate.earlier import LastRelease, LastTable
+from anonymizer.gate.earlier import LastRelease
 from anonymizer.labelled.codebook import is_codebook
 from anonymizer.reading.child import read_codebook_in_child, read_in_child
 from anonymizer.reading.options import ReadOptions
@@ -144,7 +144,7 @@ def bring_last_time(ws: Workspace, last: LastTime, name: str, content: bytes) ->
             PLACES.require(ws.owner, name, 2 * size_of(reading.frame))
             if project.schema.person in reading.names:
                 table = read_in_child(content, name=name, options=project.reading).frame
-                last.release = LastTable.of(Flow(table, project.schema, settings))
+                last.release = Flow(table, project.schema, settings).as_last
             else:
                 file = ReleasedFile.of_reading(reading).under(project.schema)
                 last.release = LastRelease(file.rows, project.schema, settings.k)

@@ -8,7 +8,7 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate, Repair, Severity, together
-from anonymizer.gate.price import price_of, repaired
+from anonymizer.whatif.price import price_of, repaired
 from ui.background import Job
 from ui.controls import duration, plain, share
 from ui.gate.state import GateState

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from anonymizer.gate.finding import Repair, Several
-from anonymizer.gate.price import Price
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from anonymizer.whatif.price import Price
 from ui.workspace import Workspace
 
 

@@ -7,10 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from anonymizer.gate.finding import FEWEST_WORDS, Gate, Repair, Several, Severity, is_reason, together
-from anonymizer.gate.price import Price, figure_left
 from anonymizer.gate.shared import ONE_VALUE, Shared
 from anonymizer.schema import Role
 from anonymizer.treatments import words_of
+from anonymizer.whatif.price import Price, figure_left
 from ui.controls import PAGES, next_step, plain, plural
 from ui.gate.state import Change, GateState
 from ui.session import show_in_widgets, widget_state

@@ -8,7 +8,6 @@ from anonymizer.attacks.attackers import NEAR
 from anonymizer.attacks.isolation import Isolation
 from anonymizer.attacks.outcome import Rate
 from anonymizer.releasing.release import Release
-from anonymizer.whatif.ends import price_of_groups
 from ui.background import Job
 from ui.controls import count, plain, share
 from ui.job import answer_of_job
@@ -75,8 +74,13 @@ def groups_offer(ws: Workspace, release: Release) -> None:
         return
     if not st.toggle("What public groups of levels would change", key="public groups"):
         return
-    ways = ws.answers.get("price of groups", release, lambda: price_of_groups(ws.flow))
-    (before, exact), (after, closed) = ways["sets"], ways["groups"]
+
+    def figures_as(writing: str) -> tuple[Isolation, float]:
+        flow = ws.flow.but(writing=writing)
+        return flow.isolation, flow.utility.gcp
+
+    ways = ws.answers.get("price of groups", release, lambda: [figures_as("sets"), figures_as("groups")])
+    (before, exact), (after, closed) = ways
     st.markdown(
         f"**Written as public groups of levels, boxes single out {share(after.records.share)} of the rows instead "
         f"of {share(before.records.share)}, and lose {share(closed)} of the detail (GCP) instead of {share(exact)}.** "

@@ -14,11 +14,11 @@ from anonymizer.checking.linkage import LookAlikes
 from anonymizer.errors import AnonymizerError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate, Several, Severity, kind_of, together
-from anonymizer.gate.price import figure_left, price_of
 from anonymizer.gate.shared import shared_values
 from anonymizer.reading.samples import hospital
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from anonymizer.whatif.price import figure_left, price_of
 from tests.gate.test_who import visits
 from tests.test_pipeline_figures import loss
 from ui.gate.view import cost_text, effect_text
