@@ -25,13 +25,13 @@ from anonymizer.measuring.utility import Utility, measure
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.run import FilesResult
 from anonymizer.pipeline import Result, anonymize
+from anonymizer.provenance.report import Provenance, Report
 from anonymizer.reading.facts import ColumnFacts, profile
 from anonymizer.reading.files import Reading, ReadOptions, read_table
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import SAMPLES
 from anonymizer.releasing.generalize import GENERALIZERS, generalize
 from anonymizer.releasing.release import Release, read_release
-from anonymizer.reporting.report import Provenance, Report
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION as __version__
 from anonymizer.whatif.described import with_codebook

@@ -42,6 +42,7 @@ from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.measuring.utility import Utility, measure, node_ncp
 from anonymizer.measuring.weighted import Weighted, weighted
 from anonymizer.population.sample import WHOLE, Population
+from anonymizer.provenance.report import Report, report_of
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import ORDERLESS, check_choices, divide, release_of, shuffled
 from anonymizer.releasing.grid import Grid, Ladder, grids_at, ladders_of, on_grids, public_parts
@@ -50,7 +51,6 @@ from anonymizer.releasing.release import Release
 from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.releasing.treat import treated_table
-from anonymizer.reporting.report import Report, report_of
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.stages import DEPENDS, Answer, Place, stage

@@ -35,10 +35,10 @@ from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import Utility
 from anonymizer.population.sample import WHOLE, Population
+from anonymizer.provenance.report import Report
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import check_choices
 from anonymizer.releasing.release import Release
-from anonymizer.reporting.report import Report
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, SETTINGS, Settings, setting_names
 

@@ -10,10 +10,10 @@ import pytest
 from anonymizer.errors import GuaranteeError, ParameterError
 from anonymizer.flow import DEPENDS, Flow
 from anonymizer.pipeline import anonymize, run_flow
+from anonymizer.provenance.report import schema_digest
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.releasing.tiers import Groups, Parts, disjoint
-from anonymizer.reporting.report import schema_digest
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import RUN, Settings, setting_names
 

@@ -12,7 +12,7 @@ from anonymizer.disclosure.publish import from_json as tree_from_json
 from anonymizer.errors import ReadError
 from anonymizer.forest.domains import read_domains
 from anonymizer.json_value import MAX_BYTES, MOST_VALUES, JsonValue, parse, read_json
-from anonymizer.reporting.report import schema_from
+from anonymizer.provenance.report import schema_from
 from anonymizer.schema import Schema
 from anonymizer.whatif.project import from_json as project_from_json
 

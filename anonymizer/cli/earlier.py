@@ -12,8 +12,8 @@ from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier, LastRelease, OtherPeople, Uncounted
 from anonymizer.json_value import read_json
+from anonymizer.provenance.claim import claim_from
 from anonymizer.releasing.release import FORMATS
-from anonymizer.reporting.claim import claim_from
 from anonymizer.settings import RUN, Settings, setting_names
 from anonymizer.whatif.project import from_json, setting_in
 

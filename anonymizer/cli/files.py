@@ -27,12 +27,12 @@ from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.places import is_delimited, is_remote, local_source
 from anonymizer.partitions.run import FilesResult
 from anonymizer.partitions.values import first_rows
+from anonymizer.provenance.claim import claim_from, roles_text, same_text
+from anonymizer.provenance.report import schema_digest, schema_from
 from anonymizer.reading.child import call_in_child
 from anonymizer.reading.options import pieces_allowance
 from anonymizer.releasing.files import remove_halves, write_file
 from anonymizer.releasing.release import FORMATS
-from anonymizer.reporting.claim import claim_from, roles_text, same_text
-from anonymizer.reporting.report import schema_digest, schema_from
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, name_of
 from anonymizer.values import plural

@@ -28,13 +28,13 @@ from anonymizer.json_value import MAX_BYTES
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.places import is_files_address
 from anonymizer.population.sample import Population
+from anonymizer.provenance.claim import Claim
+from anonymizer.provenance.report import schema_from
 from anonymizer.reading.child import read_codebook_in_child, read_in_child
 from anonymizer.reading.files import USED, Reader, Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING, Allowance, memory_of_computer, operator_allowance
 from anonymizer.reading.profile import suggest, with_natural_orders, with_variable
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
-from anonymizer.reporting.claim import Claim
-from anonymizer.reporting.report import schema_from
 from anonymizer.schema import UNCHANGED, Kind, Role, Schema, csv_names
 from anonymizer.settings import SETTINGS, SHORT, Settings, names_of, setting_names
 from anonymizer.treatments import TREATMENTS

@@ -9,12 +9,12 @@ from anonymizer.cli.options import limits_of, population_from, print_json, read_
 from anonymizer.cli.typed import ROLE_OPTIONS
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.flow import Flow
+from anonymizer.provenance.claim import roles_text
+from anonymizer.provenance.report import Report
 from anonymizer.reading.profile import suggest
-from anonymizer.reporting.claim import roles_text
 from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.packet import PacketCheck, check_packet, members_of, packet_of, read_members, write_packet
 from anonymizer.reporting.pictures import inward_of
-from anonymizer.reporting.report import Report
 from anonymizer.whatif.next_year import profile_of
 from anonymizer.whatif.project import Project, outward, to_json
 

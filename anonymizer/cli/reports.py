@@ -11,13 +11,13 @@ from anonymizer.attacks.attack import SECONDS, Attacks, attack_release
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import FEWEST_WORDS, Finding, Gate, Severity, is_reason
+from anonymizer.provenance.report import Report
 from anonymizer.releasing.files import write_file
 from anonymizer.reporting.dossier import document_of
 from anonymizer.reporting.findings import Approval, Statement, findings_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
 from anonymizer.reporting.pictures import inward_of
-from anonymizer.reporting.report import Report
 
 ENDINGS = (".html", ".pdf", ".json")
 MARKS = {Severity.STOPS: "STOPS ", Severity.LOOK: "look  ", Severity.FINE: "ok    "}

@@ -49,6 +49,8 @@ from anonymizer.digests import digest
 from anonymizer.errors import CellError, ParameterError, SchemaError
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.folder import is_archive
+from anonymizer.provenance.claim import Claim, claim_from, roles_text, same_text
+from anonymizer.provenance.report import schema_digest, schema_from
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.parquet import parquet_bytes
 from anonymizer.reading.patterns import meanings_of
@@ -56,9 +58,7 @@ from anonymizer.reading.profile import with_natural_orders
 from anonymizer.releasing.files import write_file
 from anonymizer.releasing.release import ENDINGS
 from anonymizer.reporting.against import other_than_said
-from anonymizer.reporting.claim import Claim, claim_from, roles_text, same_text
 from anonymizer.reporting.packet import is_packet
-from anonymizer.reporting.report import schema_digest, schema_from
 from anonymizer.schema import Column, Kind, Role, Schema, kind_of
 from anonymizer.settings import Limits
 

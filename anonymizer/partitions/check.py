@@ -35,8 +35,8 @@ from anonymizer.partitions.folder import (
 )
 from anonymizer.partitions.pieces import refuse_too_many
 from anonymizer.partitions.values import in_order
+from anonymizer.provenance.claim import Claim, claim_from
 from anonymizer.reporting.against import other_than_said
-from anonymizer.reporting.claim import Claim, claim_from
 from anonymizer.schema import Column, Role, Schema
 from anonymizer.settings import Limits
 from anonymizer.values import value_text

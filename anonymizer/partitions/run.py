@@ -33,6 +33,7 @@ from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.places import File
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.values import ROWS
+from anonymizer.provenance.report import commitment, method_figures, risk_figures, schema_digest, worst_figures
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.generalize import (
     NUMBERS,
@@ -45,7 +46,6 @@ from anonymizer.releasing.key import read_key
 from anonymizer.releasing.release import ORDERS
 from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.tiers import Made
-from anonymizer.reporting.report import commitment, method_figures, risk_figures, schema_digest, worst_figures
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Settings
 from anonymizer.version import VERSION
@@ -80,8 +80,8 @@ class FilesResult:
     made: Made = Made("")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report, JSON-ready, with the fields of :meth:`anonymizer.reporting.report.Report.to_dict` that are
-        known of a table in pieces."""
+        """Return the report, JSON-ready, with those fields of :meth:`anonymizer.provenance.report.Report.to_dict` that
+        are known of a table in pieces."""
         key = secrets.token_hex(32)
         ways = WRITINGS[self.settings.writing], NUMBERS[self.settings.numbers]
         return {

@@ -5,7 +5,7 @@ import pandas as pd
 
 from anonymizer.checking.written import written_otherwise
 from anonymizer.errors import CellError
-from anonymizer.reporting.claim import Claim
+from anonymizer.provenance.claim import Claim
 from anonymizer.reporting.described import DescribedColumn, release_from
 from anonymizer.schema import Schema
 

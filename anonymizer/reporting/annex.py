@@ -11,11 +11,11 @@ from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.checking.verify import Verification
 from anonymizer.gate.finding import together
 from anonymizer.population.sample import Risky
+from anonymizer.provenance.report import SHORT_PATH, Report, check_line, command_line
 from anonymizer.releasing.generalize import Guarantee
 from anonymizer.reporting.document import Code, Figure, Section, Table
 from anonymizer.reporting.findings import Findings, Riskiest
 from anonymizer.reporting.losses import losses
-from anonymizer.reporting.report import SHORT_PATH, Report, check_line, command_line
 from anonymizer.schema import Column, Kind, Schema
 from anonymizer.treatments import note_of
 from anonymizer.values import share

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from anonymizer.checking.linkage import ROUNDING, LinkageRisk
 from anonymizer.errors import ParameterError
 from anonymizer.gate.finding import Severity, together
+from anonymizer.provenance.report import ADD_UP, Report, schema_digest
 from anonymizer.reporting.annex import annex_of, gate_section
 from anonymizer.reporting.document import Document, Grid, Lines, Panel, Points, Section, Table
 from anonymizer.reporting.findings import Findings, OneRow, Statement
 from anonymizer.reporting.pictures import guess_picture, loss_picture, risk_picture, size_bands, size_picture
-from anonymizer.reporting.report import ADD_UP, Report, schema_digest
 from anonymizer.schema import LEFT_OUT, Column, Kind, Role
 from anonymizer.settings import name_of
 from anonymizer.treatments import note_of

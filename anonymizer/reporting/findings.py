@@ -2,7 +2,7 @@
 steward can say."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,15 +11,13 @@ from anonymizer.attacks.attack import Attacks
 from anonymizer.cells import WITHHELD_SIGN
 from anonymizer.checking.linkage import look_alikes
 from anonymizer.errors import Progress, no_progress
+from anonymizer.flow import Flow
 from anonymizer.measuring.utility import discernibility, majority_class_error
 from anonymizer.population.sample import Population, Risky, riskiest, sample_risk, special_of
+from anonymizer.provenance.report import Report
 from anonymizer.reporting.document import Picture
-from anonymizer.reporting.report import Report
 from anonymizer.schema import Kind, Schema
 from anonymizer.values import share, value_text
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
 
 MOST_RISKY = 10
 """Records that a report names by each order."""
@@ -150,7 +148,7 @@ def findings_of(
     )
 
 
-def one_row_of(flow: "Flow", row: int | None = None) -> OneRow:
+def one_row_of(flow: Flow, row: int | None = None) -> OneRow:
     """Return a row of the table before and after. ``row``: its number, ``None`` for the one in the middle of the
     release."""
     order = flow.release.order

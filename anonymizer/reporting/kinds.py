@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,12 @@ from anonymizer.disclosure.constraints import Knowledge
 from anonymizer.disclosure.exposure import CONFIDENT, Figures, assess, figures_of_shares
 from anonymizer.disclosure.outline import keys_of, lay_keys, outline_of
 from anonymizer.errors import Cancelled, ParameterError, Progress, SchemaError, no_progress
+from anonymizer.flow import Flow
 from anonymizer.forest.domains import Domains, code, domains_of
 from anonymizer.forest.forest import class_shares_of, grow_forest
 from anonymizer.forest.mechanisms import Noise
 from anonymizer.growing.records import descend
 from anonymizer.measuring.members import hold_out
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
 
 KS = (2, 5, 10, 20, 50)
 BUDGETS = (0.1, 0.5, 1.0, 2.0)
@@ -56,7 +54,7 @@ class KindPoint:
 
 
 def compare_kinds(
-    flow: "Flow",
+    flow: Flow,
     *,
     ks: Sequence[int] = KS,
     budgets: Sequence[float] = BUDGETS,
@@ -103,7 +101,7 @@ def compare_kinds(
     return tuple(sorted(points, key=lambda point: list(KINDS).index(point.kind)))
 
 
-def rule_domains(flow: "Flow") -> Domains | None:
+def rule_domains(flow: Flow) -> Domains | None:
     """Return the domains of the columns that a private tree can branch on, read from the whole table; ``None`` where
     there is none. Columns with too many values are left out."""
     columns = []
@@ -114,7 +112,7 @@ def rule_domains(flow: "Flow") -> Domains | None:
     return domains_of(flow.table, str(flow.schema.target), columns=columns, schema=flow.schema) if columns else None
 
 
-def table_point(train: "Flow", judge: "Flow", k: int) -> KindPoint | None:
+def table_point(train: Flow, judge: Flow, k: int) -> KindPoint | None:
     """Return the table of the settings at one k: everybody has the shares of the rows that look alike, and somebody
     else those of the people of the same leaf. ``None`` where k cannot be kept."""
     flow = train.but(k=k, suppression=0.0)
@@ -132,7 +130,7 @@ def table_point(train: "Flow", judge: "Flow", k: int) -> KindPoint | None:
     return point_of("table", f"k = {k:,}", figures_of_shares(flow.encoded.codes.matrix(), classes, own), others, judge)
 
 
-def tree_point(train: "Flow", judge: "Flow", k: int) -> KindPoint | None:
+def tree_point(train: Flow, judge: Flow, k: int) -> KindPoint | None:
     """Return the tree of the settings, pruned for one k and published with error rates: everybody has what maximum
     entropy makes of it. ``None`` where k cannot be kept."""
     flow = train.but(k=k)
@@ -146,9 +144,7 @@ def tree_point(train: "Flow", judge: "Flow", k: int) -> KindPoint | None:
     return point_of("tree", f"k = {k:,}", figures, flow.tree.sums[group], judge)
 
 
-def rules_point(
-    train: "Flow", judge: "Flow", domains: Domains, epsilon: float, noise: Noise | None = None
-) -> KindPoint:
+def rules_point(train: Flow, judge: Flow, domains: Domains, epsilon: float, noise: Noise | None = None) -> KindPoint:
     """Return the rules of a private tree, mode strict: everybody has the class shares that they give."""
     inside, outside = code(train.table, domains), code(judge.table, domains)
     forest = grow_forest(inside, epsilon, noise=noise)
@@ -157,7 +153,7 @@ def rules_point(
     return KindPoint("rules", f"ε = {epsilon:g}", *risk_of(figures), float((guess != outside.classes).mean()))
 
 
-def point_of(kind: str, setting: str, figures: Figures, others: NDArray[np.number], judge: "Flow") -> KindPoint:
+def point_of(kind: str, setting: str, figures: Figures, others: NDArray[np.number], judge: Flow) -> KindPoint:
     """Return a point from figures of the people inside, and the shares or counts (n, c) of those outside."""
     error = float((others.argmax(axis=1) != judge.encoded.target.codes).mean())
     return KindPoint(kind, setting, *risk_of(figures), error)

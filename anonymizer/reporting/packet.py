@@ -22,12 +22,12 @@ from anonymizer.checking.verify import Verification, verify
 from anonymizer.digests import digest
 from anonymizer.errors import AnonymizerError, GuaranteeError, Progress, ReadError, no_progress
 from anonymizer.json_value import JsonValue, first_difference, parse, short_text
+from anonymizer.provenance.claim import Claim, claim_in
 from anonymizer.reading.files import Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
 from anonymizer.releasing.files import archive, write_file
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.against import other_than_said
-from anonymizer.reporting.claim import Claim, claim_in
 from anonymizer.reporting.described import Described, release_from
 from anonymizer.reporting.dossier import AUDIENCES, approvals_of, document_of
 from anonymizer.reporting.findings import Findings, Statement

@@ -16,13 +16,13 @@ from anonymizer.checking.verify import Verification
 from anonymizer.digests import digest
 from anonymizer.json_value import JsonValue
 from anonymizer.labelled.variable import Variable
+from anonymizer.provenance.claim import Claim
+from anonymizer.provenance.report import ADD_UP, SHORT_PATH, python_lines, recipient_json
 from anonymizer.releasing.release import ORDERS, Release
 from anonymizer.releasing.workbook import EMPTY, label_rows, sheet_cell, workbook_bytes
 from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_package, dcat, dictionary_document
-from anonymizer.reporting.claim import Claim
 from anonymizer.reporting.described import Described
 from anonymizer.reporting.html import to_html
-from anonymizer.reporting.report import ADD_UP, SHORT_PATH, python_lines, recipient_json
 from anonymizer.schema import Kind
 from anonymizer.version import VERSION
 

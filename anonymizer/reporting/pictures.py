@@ -5,7 +5,7 @@ Those for the recipient are made of the external report's own figures, and of no
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from anonymizer.checking.linkage import LinkageRisk
@@ -13,15 +13,13 @@ from anonymizer.drawing.charts import ORIGINAL, RELEASED, moved_sentence
 from anonymizer.drawing.draw import dot, span_text
 from anonymizer.drawing.svg import DrawError, svg
 from anonymizer.errors import Progress, no_progress, part_of
+from anonymizer.flow import Flow
+from anonymizer.measuring.distributions import Distribution
+from anonymizer.provenance.report import Report
 from anonymizer.reporting.document import Picture
 from anonymizer.reporting.findings import one_row_of, riskiest_of
-from anonymizer.reporting.report import Report
 from anonymizer.values import share
 from anonymizer.whatif.frontier import POLICIES
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
-    from anonymizer.measuring.distributions import Distribution
 
 LARGEST = 300_000
 """Characters of the largest picture; a larger one is left out."""
@@ -32,7 +30,7 @@ INK = "#1d2b24"
 FONT = "Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
 
 
-def pictures_of(flow: "Flow", progress: Progress = no_progress) -> tuple[Picture, ...]:
+def pictures_of(flow: Flow, progress: Progress = no_progress) -> tuple[Picture, ...]:
     """Return the pictures of the internal report's annex: the pruned tree, the columns that changed most."""
     progress(0.0, "Drawing the tree")
     pictures = [*tree_picture(flow)]
@@ -41,7 +39,7 @@ def pictures_of(flow: "Flow", progress: Progress = no_progress) -> tuple[Picture
     return tuple(picture for picture in pictures if len(picture.svg) <= LARGEST)
 
 
-def inward_of(flow: "Flow", progress: Progress = no_progress) -> dict[str, Any]:
+def inward_of(flow: Flow, progress: Progress = no_progress) -> dict[str, Any]:
     """Return what :func:`anonymizer.reporting.findings.findings_of` takes for the internal report alone: its pictures,
     the riskiest records and a row."""
     pictures = pictures_of(flow, part_of(progress, 0.0, 0.6))
@@ -49,7 +47,7 @@ def inward_of(flow: "Flow", progress: Progress = no_progress) -> dict[str, Any]:
     return {"pictures": pictures, "riskiest": riskiest, "one_row": one_row_of(flow)}
 
 
-def tree_picture(flow: "Flow") -> list[Picture]:
+def tree_picture(flow: Flow) -> list[Picture]:
     """Return the picture of the pruned tree, its upper levels; none where it cannot be laid out."""
     pruning, encoded = flow.pruning, flow.encoded
     cut = pruning.cut()
@@ -65,7 +63,7 @@ def tree_picture(flow: "Flow") -> list[Picture]:
         return []
 
 
-def distribution_picture(column: "Distribution") -> Picture:
+def distribution_picture(column: Distribution) -> Picture:
     """Return bars of a column, original and released, the released cells read evenly."""
     counts = map(float, column.before), map(float, column.after)
     rows = list(zip(column.labels, *counts, strict=True))

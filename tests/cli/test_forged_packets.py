@@ -17,10 +17,10 @@ import pytest
 from anonymizer.checking.released_file import read_archive
 from anonymizer.cli.main import main
 from anonymizer.digests import digest
+from anonymizer.provenance.claim import claim_from
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.files import archive
 from anonymizer.releasing.release import read_release
-from anonymizer.reporting.claim import claim_from
 from anonymizer.reporting.described import Described, release_from
 from anonymizer.reporting.packet_files import MANIFEST, REPORT, TABLES, manifest_text
 from tests.cli.test_main import ROLES, Capture

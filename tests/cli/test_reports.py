@@ -9,9 +9,9 @@ import pytest
 from anonymizer.attacks.attack import ATTACKS, attack
 from anonymizer.checking.linkage import linkage_risk
 from anonymizer.growing.encode import encode
+from anonymizer.provenance.report import schema_from
 from anonymizer.reading.files import read_table
 from anonymizer.releasing.release import read_release
-from anonymizer.reporting.report import schema_from
 from anonymizer.values import share
 from tests.cli.test_main import Capture, files, folder, make
 from tests.reporting.test_dossier import Reader

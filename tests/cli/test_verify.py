@@ -65,7 +65,7 @@ def test_rows__stand_in_the_order_of_the_report(ending: str, capsys: Capture) ->
 
 
 def read_schema() -> Any:
-    from anonymizer.reporting.report import schema_from
+    from anonymizer.provenance.report import schema_from
 
     return schema_from("report.json")
 

@@ -15,13 +15,13 @@ from anonymizer.checking.released_file import read_file
 from anonymizer.checking.verify import verify
 from anonymizer.digests import digest
 from anonymizer.pipeline import anonymize
+from anonymizer.provenance.report import schema_digest
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.files import archive
 from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.packet import packet_of
 from anonymizer.reporting.packet_files import MANIFEST
-from anonymizer.reporting.report import schema_digest
 from tests.pages.test_data import SHELL
 from tests.pages.test_release import plain_text
 from tests.waiting import PATIENCE

@@ -17,9 +17,9 @@ from anonymizer.errors import CellError, EncodeError, ParameterError, SchemaErro
 from anonymizer.flow import Flow
 from anonymizer.growing.encode import encode
 from anonymizer.growing.people import codes_of_people
+from anonymizer.provenance.report import schema_digest
 from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.releasing.release import read_release
-from anonymizer.reporting.report import schema_digest
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import Settings, names_of
 from tests.sweeps import few

@@ -24,6 +24,7 @@ from anonymizer.measuring.coefficients import agreement, regression_of
 from anonymizer.measuring.utility import cell_ncp
 from anonymizer.pipeline import Result, anonymize
 from anonymizer.population.sample import Population, sample_risk, special_of
+from anonymizer.provenance.report import commitment, schema_digest
 from anonymizer.reading.files import Reading, read_table
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.generalize import GENERALIZERS
@@ -35,7 +36,6 @@ from anonymizer.reporting.dossier import AUDIENCES, PAPERS, document_of
 from anonymizer.reporting.findings import Approval, Findings, Statement, findings_of, riskiest_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
-from anonymizer.reporting.report import commitment
 from anonymizer.schema import Schema
 from anonymizer.settings import names_of
 from anonymizer.values import share

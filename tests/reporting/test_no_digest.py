@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from anonymizer.cli.main import main
+from anonymizer.provenance.claim import claim_from
 from anonymizer.reading.files import read_table
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
-from anonymizer.reporting.claim import claim_from
 from anonymizer.settings import Settings
 from anonymizer.whatif.project import Project, outward, to_json
 from anonymizer.whatif.scenarios import Scenario, basis_of

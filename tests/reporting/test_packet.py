@@ -20,6 +20,7 @@ from anonymizer.checking.verify import verify
 from anonymizer.digests import digest
 from anonymizer.errors import GuaranteeError, ReadError
 from anonymizer.flow import Flow
+from anonymizer.provenance.report import SHORT_PATH
 from anonymizer.reading.files import read_table
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.profile import suggest
@@ -33,7 +34,6 @@ from anonymizer.reporting.findings import Findings, Statement, findings_of
 from anonymizer.reporting.packet import PacketCheck, check_packet, packet_of, write_packet
 from anonymizer.reporting.packet_files import INTERNAL, MANIFEST, MEMBERS, PLAIN, TABLES, manifest_text
 from anonymizer.reporting.pictures import FEW_COLUMNS, LARGEST, pictures_of
-from anonymizer.reporting.report import SHORT_PATH
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.values import share

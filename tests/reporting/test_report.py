@@ -17,12 +17,12 @@ from anonymizer.digests import digest
 from anonymizer.errors import AnonymizerError, ReadError, SchemaError
 from anonymizer.growing.records import descend
 from anonymizer.pipeline import Result, anonymize
+from anonymizer.provenance.report import check_line, commitment, provenance, schema_from
 from anonymizer.reading.files import Reading, ReadOptions, read_table
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital, sample_reading
 from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES
 from anonymizer.releasing.release import FORMATS, read_release
-from anonymizer.reporting.report import check_line, commitment, provenance, schema_from
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, setting_names
 from anonymizer.values import number_text

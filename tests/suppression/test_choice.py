@@ -16,9 +16,9 @@ from anonymizer.engines import anonymize_files
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
 from anonymizer.measuring.utility import ncp
+from anonymizer.provenance.claim import claim_from
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.generalize import GENERALIZERS, LEAVES_OUT
-from anonymizer.reporting.claim import claim_from
 from anonymizer.reporting.dossier import document_of
 from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.packet import check_packet, packet_of

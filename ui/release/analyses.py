@@ -16,7 +16,7 @@ from anonymizer.errors import AnonymizerError
 from anonymizer.measuring.named_regression import formula_from, regressable
 from anonymizer.measuring.weighted import Weighted
 from anonymizer.population.estimates import Compared
-from anonymizer.reporting.report import Report
+from anonymizer.provenance.report import Report
 from anonymizer.settings import SETTINGS
 from ui.controls import plain, problem
 from ui.workspace import Workspace

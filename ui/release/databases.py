@@ -10,8 +10,8 @@ import streamlit as st
 from anonymizer.databases.address import PASSWORD, Address, table_from
 from anonymizer.databases.write import write_release
 from anonymizer.errors import AnonymizerError, CancelledError, ReadError
+from anonymizer.provenance.report import Report
 from anonymizer.releasing.release import Release
-from anonymizer.reporting.report import Report
 from ui.background import Job
 from ui.controls import plain, plural, problem
 from ui.data.databases import ON_SERVER

@@ -9,8 +9,8 @@ import streamlit as st
 
 from anonymizer.digests import digest
 from anonymizer.gate.finding import FEWEST_WORDS, is_reason
+from anonymizer.provenance.report import Report, check_line
 from anonymizer.releasing.release import ORDERS, Release
-from anonymizer.reporting.report import Report, check_line
 from ui.release.state import ReleaseState
 from ui.workspace import Workspace
 

@@ -9,12 +9,12 @@ from functools import partial
 import streamlit as st
 
 from anonymizer.errors import part_of
+from anonymizer.provenance.report import Report
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.findings import findings_of
 from anonymizer.reporting.packet import packet_of
 from anonymizer.reporting.packet_files import formats_of
 from anonymizer.reporting.pictures import inward_of
-from anonymizer.reporting.report import Report
 from anonymizer.whatif.project import outward, to_json
 from ui.background import Job
 from ui.decisions.project_file import project_of

@@ -11,9 +11,9 @@ from anonymizer.drawing.charts import (
     loss_sentence,
     moved_sentence,
 )
+from anonymizer.provenance.report import Report
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.findings import OneRow, one_row_of
-from anonymizer.reporting.report import Report
 from anonymizer.schema import Kind, Schema
 from ui.controls import count, plain, plural, share
 from ui.release.analyses import analyses, survey

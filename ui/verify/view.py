@@ -10,10 +10,10 @@ from anonymizer.checking.verify import Check, Verification, verify
 from anonymizer.errors import AnonymizerError
 from anonymizer.partitions.check import archive_checks
 from anonymizer.partitions.folder import is_archive
+from anonymizer.provenance.claim import Claim, claim_from, roles_text
 from anonymizer.reading.child import call_in_child, read_in_child
 from anonymizer.reading.parquet import parquet_bytes
 from anonymizer.reporting.against import other_than_said
-from anonymizer.reporting.claim import Claim, claim_from, roles_text
 from anonymizer.reporting.packet import check_packet
 from ui.controls import plain, plural, problem
 from ui.release.view import check_line, headline

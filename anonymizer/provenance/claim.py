@@ -8,8 +8,8 @@ from typing import Any
 
 from anonymizer.json_value import JsonValue, parse, read_json
 from anonymizer.labelled.variable import Variable
+from anonymizer.provenance.report import commitment, schema_digest
 from anonymizer.releasing.release import ORDERS
-from anonymizer.reporting.report import commitment, schema_digest
 from anonymizer.schema import LEFT_OUT, Role, Schema
 from anonymizer.settings import OF_POPULATION, SETTINGS, Limits
 from anonymizer.treatments import words_of
