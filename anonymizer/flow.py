@@ -6,7 +6,7 @@ Asking for a stage computes what stands before it, once. :meth:`Flow.but` gives 
 that does not depend on what was changed: another k grows no tree.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -32,12 +32,13 @@ from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, used_settings, with_criterion
 from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable, encode, persons_of, rows_of
-from anonymizer.growing.people import with_reach
+from anonymizer.growing.people import with_people, with_reach
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.measuring.coefficients import Agreement, Regression, agreement, regression_of
 from anonymizer.measuring.distributions import Distribution, distributions
 from anonymizer.measuring.members import outside_share
+from anonymizer.measuring.points import EVERY_K, Point, tree_points
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.measuring.utility import Utility, measure, node_ncp
 from anonymizer.measuring.weighted import Weighted, weighted
@@ -55,7 +56,6 @@ from anonymizer.schema import Kind, Schema
 from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.stages import DEPENDS, Answer, Place, stage
 from anonymizer.suppression.choice import staying_rows
-from anonymizer.whatif.frontier import Point, tree_frontier
 
 TREE = ("schema", "recipe")
 PRUNING = (*TREE, "grouping", "limits", "population_asked")
@@ -452,12 +452,23 @@ class Flow:
     @stage(*TREE, "limits_beside_k", "population_asked", "numbers")
     def frontier(self) -> tuple[Point, ...]:
         """The risk and loss of every k in the groupings that are cuts of the tree."""
-        return tree_frontier(self)
+        return self.points()
 
     @stage(*TREE, "grouping", "limits_beside_k", "population_asked", "numbers")
     def by_k(self) -> tuple[Point, ...]:
         """The risk and loss of every k in this grouping."""
-        return tree_frontier(self, groupings=(self.grouping,))
+        return self.points(groupings=(self.grouping,))
+
+    def points(self, ks: Iterable[int] = EVERY_K, groupings: Sequence[str] | None = None) -> tuple[Point, ...]:
+        """Return what :func:`anonymizer.measuring.points.tree_points` does of the tree, under its limits beside k."""
+        tree, limits = with_people(self.tree, self.reached), self.limits_beside_k
+        return tree_points(tree, self.risk, self.reached, limits, self.losses_at, ks, groupings, self.progress)
+
+    def losses_at(self, k: int) -> NDArray[np.float64]:
+        """Return what :attr:`node_ncp` is at another k."""
+        if self.settings.public_k is None:
+            return self.node_ncp
+        return node_ncp(self.tree, on_grids(self.reached, grids_at(self.ladders, k)).encodings)
 
     @stage("schema")
     def about_table(self) -> tuple[Finding, ...]:

@@ -28,7 +28,7 @@ from anonymizer.reporting.dossier import document_of
 from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Setting, Settings
-from anonymizer.whatif.frontier import record_frontier, tree_frontier
+from anonymizer.whatif.frontier import record_frontier
 from anonymizer.whatif.project import Project, from_json, to_json
 
 TABLE = hospital(300)[["age", "sex", "postcode", "diagnosis"]]
@@ -136,7 +136,7 @@ def test_evaluate__compares_them() -> None:
 
 def test_frontier__draws_them() -> None:
     flow = Flow(TABLE, SCHEMA, Settings(most_frequent=0.7))
-    points = tree_frontier(flow, ks=(2, 5))
+    points = flow.points(ks=(2, 5))
     assert {point.k for point in points if point.grouping == "surprise-risk"} == {2, 5}
     assert all(point.posterior <= 0.7 for point in points)
     (of_all,) = [point for point in record_frontier(flow, ks=(5,)) if point.generalizer == "everybody"]

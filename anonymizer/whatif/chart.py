@@ -6,9 +6,10 @@ from typing import Any
 
 from anonymizer.drawing.charts import ORIGINAL, RELEASED
 from anonymizer.errors import ParameterError
+from anonymizer.measuring.points import Point
 from anonymizer.settings import in_text, name_of
 from anonymizer.values import share
-from anonymizer.whatif.frontier import POLICIES, Point, best_points
+from anonymizer.whatif.frontier import POLICIES, best_points
 
 LOSSES = {
     "gcp": in_text(name_of("measure", "gcp")),

@@ -1,18 +1,14 @@
 """What round ends of intervals cost: the loss of the same groups, written in both ways."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from anonymizer.flow import Flow
 from anonymizer.measuring.utility import interval_ncp
 from anonymizer.releasing.boxes import Boxes
 from anonymizer.releasing.grid import coarsen
 
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
 
-
-def loss_by_ends(flow: "Flow") -> dict[str, float]:
+def loss_by_ends(flow: Flow) -> dict[str, float]:
     """Return the GCP of the groups of a flow's release when ends of intervals are public, and when they are values.
 
     By the keys of :data:`anonymizer.releasing.generalize.INTERVALS`; empty where no column has intervals. The groups

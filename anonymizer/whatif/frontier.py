@@ -1,48 +1,32 @@
 """The frontier: what every setting would risk and lose, before any of them is chosen.
 
 For groupings that are cuts of one tree everything follows from hulls and sums, so every k is answered at once:
-:func:`tree_frontier`. Other methods must look at records, or grow a tree of their own: :func:`record_frontier`, for a
-few k and in the background.
+:meth:`anonymizer.flow.Flow.points`. Other methods must look at records, or grow a tree of their own:
+:func:`record_frontier`, for a few k and in the background.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.checking.evidence import class_spread
 from anonymizer.errors import Cancelled, ParameterError, Progress
-from anonymizer.groups.limits import margins
+from anonymizer.flow import Flow
 from anonymizer.groups.mondrian import MONDRIAN
-from anonymizer.groups.prune import CRITERIA, collapse, offenders
 from anonymizer.groups.refine import refine
-from anonymizer.groups.risk import NodeRisk, annotate
+from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.people import with_people
-from anonymizer.growing.target import class_shares
-from anonymizer.growing.tree import Tree
-from anonymizer.measuring.utility import cut_error, cut_gcp, gcp, majorities, node_ncp
+from anonymizer.measuring.points import Point, Scores
+from anonymizer.measuring.utility import gcp, majorities, node_ncp
 from anonymizer.releasing.generalize import GENERALIZERS, INTERVALS, TAKES_LONG
-from anonymizer.releasing.grid import grids_at, on_grids
 from anonymizer.settings import method_text
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
-
-Floats = NDArray[np.float64]
-
-EVERY_K = tuple(range(2, 201))
-"""The k of :func:`tree_frontier`."""
 
 FEW_KS = (5, 10, 20, 50)
 """The k of :func:`record_frontier`."""
-
-THREADS = 2
-"""Threads of :func:`tree_frontier`; pruning leaves the interpreter's lock alone."""
 
 
 @dataclass(frozen=True)
@@ -100,105 +84,6 @@ def k_for(risk: float) -> int:
     return math.ceil(1 / risk - 1e-9)
 
 
-@dataclass(frozen=True)
-class Point:
-    """What one setting risks and loses.
-
-    ``grouping``, ``generalizer``, ``k``: as :func:`anonymizer.pipeline.anonymize` takes them; ``criterion`` and
-    ``weight`` where the setting grows a tree of its own, ``None``: as the tree at hand was grown; ``made``: the
-    generalizer that ran, where that is known.
-
-    ``groups``: classes of records that share their cells, ``smallest`` in persons; ``risk``: highest prosecutor risk, 1
-    / smallest, 0 to 1 (an upper bound for cuts of a tree: two groups may get the same cells, and then hide each
-    other's records). ``tidi``: the least of a group, bits, Y19 (5), ``None`` where groups are no nodes of a tree;
-    ``rsd``: the least of a group in any numeric sensitive column, L09 (10), 0 to 1; ``posterior``: the highest share
-    of one value of a categorical target in a group, 0 to 1: how sure of it who finds a person's group can be, P(x|q)
-    of Z10.
-
-    Loss: ``gcp``, Y19 (12), 0 to 1. ``error``: share of records outside the majority class of their group, Y19 (8), of
-    a categorical target; ``unexplained``: of numeric ones, the squared error around the means of the groups as a share
-    of that around the file's, Σ e(t) / e(root), L09. Both are counted on the records themselves, so finer groups look
-    better than they would predict. ``None`` where there is no such column.
-    """
-
-    grouping: str
-    generalizer: str
-    k: int
-    groups: int
-    smallest: int
-    risk: float
-    tidi: float | None
-    rsd: float | None
-    posterior: float | None
-    gcp: float
-    error: float | None
-    unexplained: float | None
-    criterion: str | None = None
-    weight: float | None = None
-    made: str = ""
-
-    @property
-    def method(self) -> str:
-        """The setting without its k, in words: what ran, where that is not what was asked for."""
-        return method_text(self.grouping, self.made or self.generalizer, self.weight)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The settings that :func:`anonymizer.pipeline.anonymize` has to be told to make it; without what is as it
-        was."""
-        settings = {"grouping": self.grouping, "generalizer": self.generalizer, "k": self.k}
-        own = {"criterion": self.criterion, "weight": self.weight}
-        return settings | {name: value for name, value in own.items() if value is not None}
-
-
-def cut_groupings(risk: NodeRisk) -> tuple[str, ...]:
-    """Return the groupings that are cuts of any grown tree and fit its sensitive columns."""
-    return tuple(name for name in CRITERIA if name != "error-digression" or risk.numeric is not None)
-
-
-def tree_frontier(
-    flow: "Flow", ks: Iterable[int] = EVERY_K, groupings: Sequence[str] | None = None
-) -> tuple[Point, ...]:
-    """Return uniform generalization in the cuts of a flow's tree, for every grouping and k that can be satisfied; by
-    grouping, then k as given. No record is looked at, and limits beside k hold at every k. The flow's progress is
-    called from several threads.
-
-    ``groupings``: keys of :data:`anonymizer.groups.prune.CRITERIA`, all that fit by default.
-
-    Raises :class:`ParameterError` for an unknown grouping, one that does not fit, or k below 1.
-    """
-    tree, risk, encoded, limits = with_people(flow.tree, flow.reached), flow.risk, flow.reached, flow.limits_beside_k
-    groupings = cut_groupings(risk) if groupings is None else tuple(groupings)
-    fitting = cut_groupings(risk)
-    for grouping in groupings:
-        if grouping not in fitting:
-            raise ParameterError(
-                f"{grouping!r} is no cut of this tree.", value=grouping, remedy=f"Choose among {', '.join(fitting)}."
-            )
-    ks = tuple(ks)
-    if any(k < 1 for k in ks):
-        raise ParameterError("k must be at least 1.", remedy="Choose how many must look alike.")
-    fails = ~np.logical_and.reduce([margin.passes for margin in margins(tree, risk, encoded, limits)])
-    offends = offenders(tree, risk, limits)
-
-    settings = [(grouping, k) for grouping in groupings for k in ks]
-
-    def point(number: int) -> Point | None:
-        grouping, k = settings[number]
-        flow.progress(number / len(settings), f"Making groups of {k:,}")
-        pruning = collapse(tree, risk, grouping, k, fails | (tree.persons.n < k), offends)
-        if not pruning.satisfied:
-            return None
-        losses = flow.node_ncp
-        if flow.settings.public_k is not None:
-            losses = node_ncp(tree, on_grids(encoded, grids_at(flow.ladders, k)).encodings)
-        return _Scores.of(tree, risk, encoded, losses).point(pruning.cut(), grouping, "uniform", k)
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        points = list(pool.map(point, range(len(settings))))
-    return tuple(one for one in points if one is not None)
-
-
 class Method(NamedTuple):
     """A way to make a release that must look at records: see :class:`Point` for the names."""
 
@@ -236,7 +121,7 @@ def fitting_methods(encoded: EncodedTable) -> tuple[Method, ...]:
 
 
 def record_frontier(
-    flow: "Flow",
+    flow: Flow,
     ks: Sequence[int] = FEW_KS,
     methods: Sequence[Method] | None = None,
     *,
@@ -271,65 +156,23 @@ def record_frontier(
     return tuple(points)
 
 
-def _point(flow: "Flow", method: Method) -> Point:
+def _point(flow: Flow, method: Method) -> Point:
     """Return the point of one setting."""
     k = flow.settings.k
     if method.generalizer == "uniform":
-        scores, cut = _Scores.of(flow.tree, flow.risk, flow.encoded, flow.node_ncp), flow.pruning.cut()
+        scores, cut = Scores.of(flow.tree, flow.risk, flow.encoded, flow.node_ncp), flow.pruning.cut()
     elif method.generalizer == "refine":
         pruning = refine(flow.pruning, replace(flow.coarse, people=flow.reached.people), flow.limits, leaf=flow.leaf)
         tree, cut = pruning.tree, pruning.cut()
         losses = node_ncp(tree, flow.coarse.encodings)
-        scores = _Scores.of(tree, annotate(tree, flow.encoded), flow.encoded, losses)
+        scores = Scores.of(tree, annotate(tree, flow.encoded), flow.encoded, losses)
     else:
         return released_point(flow, method)
     point = scores.point(cut, method.grouping, method.generalizer, k)
     return replace(point, criterion=method.settings.get("criterion"), weight=method.weight)
 
 
-@dataclass(frozen=True, eq=False)
-class _Scores:
-    """What a cut of a tree risks and loses: the figures of its nodes, (m,), and the NCP of each column (m, p)."""
-
-    tree: Tree
-    tidi: Floats
-    rsd: Floats | None
-    sse: Floats | None
-    losses: Floats
-    by_class: bool
-
-    @classmethod
-    def of(cls, tree: Tree, risk: NodeRisk, encoded: EncodedTable, losses: Floats) -> "_Scores":
-        numeric = risk.numeric
-        return cls(
-            tree,
-            risk.tidi,
-            None if numeric is None else numeric.rsd.min(axis=1),
-            None if numeric is None else numeric.sse,
-            losses,
-            bool(encoded.target.name),
-        )
-
-    def point(self, cut: NDArray[np.int32], grouping: str, generalizer: str, k: int) -> Point:
-        smallest, shares = int(self.tree.persons.n[cut].min()), class_shares(self.tree.persons.sums[cut])
-        whole = 0.0 if self.sse is None else float(self.sse[0])
-        return Point(
-            grouping=grouping,
-            generalizer=generalizer,
-            k=k,
-            groups=len(cut),
-            smallest=smallest,
-            risk=1 / max(1, smallest),
-            tidi=float(self.tidi[cut].min()),
-            rsd=None if self.rsd is None else float(self.rsd[cut].min()),
-            posterior=float(shares.max()) if self.by_class else None,
-            gcp=cut_gcp(self.tree, self.losses, cut),
-            error=cut_error(self.tree, cut) if self.by_class else None,
-            unexplained=float(self.sse[cut].sum()) / whole if self.sse is not None and whole > 0 else None,
-        )
-
-
-def released_point(flow: "Flow", method: Method | None = None) -> Point:
+def released_point(flow: Flow, method: Method | None = None) -> Point:
     """Return the point of a release that is made and measured cell by cell; ``method``: that of its settings."""
     method = method or Method(flow.grouping, flow.settings.generalizer, flow.recipe.weight)
     release, frame, schema, encoded = flow.release, flow.released, flow.schema, flow.encoded

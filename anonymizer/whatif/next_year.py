@@ -7,21 +7,19 @@ levels and ranges can be compared where they were declared, and are only counted
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from anonymizer.errors import EncodeError
+from anonymizer.flow import Flow
 from anonymizer.json_value import JsonValue
 from anonymizer.measuring.utility import majorities
 from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.settings import NAMES
 from anonymizer.values import numbers_of, plural, share, value_text
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
 
 FIGURES = {
     "records": "Rows",
@@ -78,7 +76,7 @@ class Change:
         return f"{self.sentence} {self.values}".rstrip()
 
 
-def profile_of(flow: "Flow") -> Profile:
+def profile_of(flow: Flow) -> Profile:
     """Return the profile of the table and release of a flow, which makes what is not made yet."""
     target, after, before = flow.encoded.target.name, flow.after, flow.before
     figures: dict[str, float] = {

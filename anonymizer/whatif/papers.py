@@ -1,15 +1,13 @@
 """The settings of the papers beside those that are chosen: what each would promise and lose of the same table."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anonymizer.errors import GuaranteeError, Progress, no_progress
+from anonymizer.flow import Flow
 from anonymizer.groups.recipe import fitting_groupings
 from anonymizer.releasing.generalize import guarantee_of
 from anonymizer.settings import SETTINGS, in_text, method_text
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
 
 AS_PUBLISHED: dict[str, Any] = {"writing": "sets", "numbers": "range", "significance": None, "tested": "inner"}
 """How the papers write cells, and no test of significance."""
@@ -35,7 +33,7 @@ class PaperSetting:
     groups: int | None = None
 
 
-def paper_settings(flow: "Flow") -> tuple[PaperSetting, ...]:
+def paper_settings(flow: Flow) -> tuple[PaperSetting, ...]:
     """Return the settings of the papers that fit a flow's schema, without their figures."""
     by_risk = "error-risk" in fitting_groupings(flow.schema)
     by_digression = "error-digression" in fitting_groupings(flow.schema)
@@ -66,7 +64,7 @@ def promise(generalizer: str, significance: float | None = None) -> str:
     return f"{first} {in_text(SETTINGS['significance'].title)} merges groups whose numbers vary unlike the table's."
 
 
-def with_figures(flow: "Flow", progress: Progress = no_progress) -> tuple[PaperSetting, ...]:
+def with_figures(flow: Flow, progress: Progress = no_progress) -> tuple[PaperSetting, ...]:
     """Return the settings of the papers with what the release of each would lose, at the flow's k and other limits.
 
     ``progress``: called before each; an exception that it raises ends the work.
@@ -83,7 +81,7 @@ def with_figures(flow: "Flow", progress: Progress = no_progress) -> tuple[PaperS
     return tuple(measured)
 
 
-def gain_sentence(flow: "Flow", settings: tuple[PaperSetting, ...]) -> str:
+def gain_sentence(flow: Flow, settings: tuple[PaperSetting, ...]) -> str:
     """Return what the chosen settings gain against the k-anonymous ones of the papers, in a sentence."""
     now = method_text(flow.grouping, flow.release.method, flow.recipe.weight)
     loss, comparable = flow.utility.gcp, [

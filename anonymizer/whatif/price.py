@@ -2,13 +2,10 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from anonymizer.errors import AnonymizerError, CancelledError, Progress, no_progress
+from anonymizer.flow import Flow
 from anonymizer.gate.finding import ABOUT_SEVERAL, Finding, Gate, Repair, Several, Severity, kind_of, together
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
 
 
 @dataclass(frozen=True)
@@ -34,13 +31,13 @@ class Price:
         return 100 * (self.loses - self.lost)
 
 
-def repaired(flow: "Flow", repair: Repair) -> "Flow":
+def repaired(flow: Flow, repair: Repair) -> Flow:
     """Return the flow with a repair of roles or settings."""
     schema, settings = repair.apply(flow.schema, flow.settings)
     return flow.but(schema=schema, **{name: settings[name] for name, _ in repair.settings})
 
 
-def price_of(flow: "Flow", several: Several, repair: Repair, progress: Progress = no_progress) -> Price:
+def price_of(flow: Flow, several: Several, repair: Repair, progress: Progress = no_progress) -> Price:
     """Return the price of a repair of some findings, on the release that would be made: the same figures that taking it
     gives. ``progress``: called while it is worked out; what it raises ends the work."""
     lost, figure = flow.utility.gcp, several.figure

@@ -15,8 +15,8 @@ import pandas as pd
 
 from anonymizer.errors import ParameterError
 from anonymizer.json_value import JsonValue
+from anonymizer.measuring.points import Point
 from anonymizer.schema import Column, Schema
-from anonymizer.whatif.frontier import Point
 
 FIGURES = ("groups", "smallest", "risk", "tidi", "rsd", "posterior", "gcp", "error", "unexplained")
 """What is known of a scenario, as :class:`anonymizer.whatif.frontier.Point` defines it."""

@@ -11,7 +11,7 @@ from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import visits
 from anonymizer.reporting.kinds import KindPoint
 from anonymizer.settings import Settings, method_text
-from anonymizer.whatif.frontier import Method, record_frontier, released_point, tree_frontier
+from anonymizer.whatif.frontier import Method, record_frontier, released_point
 from tests.pages.test_release import plain_text
 from tests.pages.what_if import SCHEMA, TABLE, figures_of, metrics, open_view, press, session
 from tests.waiting import PATIENCE
@@ -24,7 +24,7 @@ from ui.workspace import Workspace, sample_reading
 def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
     ws = session()
     app = open_view(ws, "Frontier")
-    points = tree_frontier(ws.flow)
+    points = ws.flow.points()
     place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
     app.session_state["frontier chart 1"] = {"selection": {"points": [{"customdata": place}]}}
     app.run()
@@ -77,7 +77,7 @@ def test_the_frontier__beside_a_baseline_is_that_of_the_decision_tree() -> None:
     ws = session(grouping="median-mondrian", criterion="gini", k=8)
     app = open_view(ws, "Frontier")
     assert "made anew for every k" in plain_text(app)
-    points = tree_frontier(Flow(TABLE, SCHEMA, Settings(criterion="gini")))
+    points = Flow(TABLE, SCHEMA, Settings(criterion="gini")).points()
     place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
     app.session_state["frontier chart 1"] = {"selection": {"points": [{"customdata": place}]}}
     app.run()

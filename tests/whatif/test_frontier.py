@@ -16,6 +16,7 @@ from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable, encode
 from anonymizer.growing.grow import grow
 from anonymizer.growing.tree import Tree
+from anonymizer.measuring.points import Point, cut_groupings
 from anonymizer.measuring.utility import gcp, majority_class_error
 from anonymizer.pipeline import anonymize
 from anonymizer.schema import Schema
@@ -25,14 +26,11 @@ from anonymizer.whatif.chart import LOSSES, RISKS, available, frontier_figure, f
 from anonymizer.whatif.frontier import (
     POLICIES,
     Method,
-    Point,
     best_points,
-    cut_groupings,
     fitting_methods,
     k_for,
     record_frontier,
     released_point,
-    tree_frontier,
 )
 
 
@@ -90,40 +88,40 @@ def check_against_flow(point: Point, table: pd.DataFrame, schema: Schema, **limi
 
 @pytest.mark.sweep(1)
 @pytest.mark.parametrize("numeric", [False, True])
-def test_tree_frontier__is_what_the_flow_makes(numeric: bool) -> None:
+def test_points__is_what_the_flow_makes(numeric: bool) -> None:
     table, schema, encoded, tree, risk = grow_case(numeric)
-    points = tree_frontier(Flow(table, schema), range(2, 41))
+    points = Flow(table, schema).points(range(2, 41))
     assert len(points) == 39 * len(cut_groupings(risk)) == 39 * 3
     for point in points[::13]:
         check_against_flow(point, table, schema)
 
 
 @pytest.mark.parametrize("numeric", [False, True])
-def test_tree_frontier__agrees_with_pruning_at_every_k(numeric: bool) -> None:
+def test_points__agrees_with_pruning_at_every_k(numeric: bool) -> None:
     table, schema, encoded, tree, risk = grow_case(numeric)
-    for point in tree_frontier(Flow(table, schema), range(2, 60)):
+    for point in Flow(table, schema).points(range(2, 60)):
         cut = prune(tree, risk, point.grouping, point.k).cut()
         assert (point.groups, point.smallest) == (len(cut), tree.n[cut].min())
         assert point.tidi == risk.tidi[cut].min()
 
 
-def test_tree_frontier__keeps_the_other_limits() -> None:
+def test_points__keeps_the_other_limits() -> None:
     table, schema, encoded, tree, risk = grow_case(False)
-    points = tree_frontier(Flow(table, schema, Settings(l=2, t=0.4, rsd_min=0.05)), (5, 20), ["least"])
-    free = tree_frontier(Flow(table, schema), (5, 20), ["least"])
+    points = Flow(table, schema, Settings(l=2, t=0.4, rsd_min=0.05)).points((5, 20), ["least"])
+    free = Flow(table, schema).points((5, 20), ["least"])
     assert [point.k for point in points] == [5, 20]
     assert [point.groups for point in points] < [point.groups for point in free]
     for point in points:
         check_against_flow(point, table, schema, l=2, t=0.4, rsd_min=0.05)
 
 
-def test_tree_frontier__leaves_out_what_cannot_be_satisfied() -> None:
+def test_points__leaves_out_what_cannot_be_satisfied() -> None:
     table, schema, encoded, tree, risk = grow_case(False)
-    assert [point.k for point in tree_frontier(Flow(table, schema), (700, 701), ["least", "error-risk"])] == [700, 700]
-    assert tree_frontier(Flow(table, schema, Settings(l=3)), (5,)) == ()
+    assert [point.k for point in Flow(table, schema).points((700, 701), ["least", "error-risk"])] == [700, 700]
+    assert Flow(table, schema, Settings(l=3)).points((5,)) == ()
 
 
-def test_tree_frontier__refuses_what_does_not_fit() -> None:
+def test_points__refuses_what_does_not_fit() -> None:
     table, schema = people(False)
     table, schema = table.drop(columns="pay"), Schema(schema.columns[:-1])
     encoded = encode(table, schema)
@@ -132,8 +130,8 @@ def test_tree_frontier__refuses_what_does_not_fit() -> None:
     assert cut_groupings(risk) == ("least", "error-risk")
     for groupings, ks in ((["error-digression"], [5]), (["median-mondrian"], [5]), (["least"], [0])):
         with pytest.raises(ParameterError):
-            tree_frontier(Flow(table, schema), ks, groupings)
-    point = tree_frontier(Flow(table, schema), (5,), ["least"])[0]
+            Flow(table, schema).points(ks, groupings)
+    point = Flow(table, schema).points((5,), ["least"])[0]
     assert (point.rsd, point.unexplained) == (None, None)
 
 
@@ -190,7 +188,7 @@ def test_k_for__and_the_policies() -> None:
 
 def test_best_points__are_those_that_no_other_beats() -> None:
     table, schema, encoded, tree, risk = grow_case(False)
-    points = tree_frontier(Flow(table, schema), range(2, 80))
+    points = Flow(table, schema).points(range(2, 80))
     for measure, sign in (("risk", 1), ("posterior", 1), ("tidi", -1), ("rsd", -1)):
         best = best_points(points, "gcp", measure)
         assert len(best) >= 2
@@ -207,7 +205,7 @@ def test_best_points__are_those_that_no_other_beats() -> None:
 def test_figure__draws_every_point_once_and_the_policies() -> None:
     table, schema, encoded, tree, risk = grow_case(False)
     points = (
-        *tree_frontier(Flow(table, schema), range(2, 40)),
+        *Flow(table, schema).points(range(2, 40)),
         *record_frontier(Flow(table, schema), (5,), [Method("least", "tiered"), Method("least", "refine")]),
     )
     assert available(points, LOSSES) == ("gcp", "error", "unexplained")
@@ -235,7 +233,7 @@ def test_figure__draws_every_point_once_and_the_policies() -> None:
 
 def test_sentence__names_the_best_setting() -> None:
     table, schema, encoded, tree, risk = grow_case(False)
-    points = tree_frontier(Flow(table, schema), range(2, 40))
+    points = Flow(table, schema).points(range(2, 40))
     best = min((point for point in points if point.smallest >= 10), key=lambda point: point.gcp)
     sentence = frontier_sentence(points, "gcp", 0.1)
     assert f"is {share(best.gcp)}: " in sentence

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymizer.errors import ReadError
+from anonymizer.measuring.points import Point
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.profile import suggest
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, SETTINGS, setting_names
-from anonymizer.whatif.frontier import Point
 from anonymizer.whatif.project import Project, from_json, to_json
 from anonymizer.whatif.scenarios import History, choices_of, scenario_of
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymizer.errors import ParameterError, SchemaError
+from anonymizer.measuring.points import Point
 from anonymizer.schema import Role, Schema
-from anonymizer.whatif.frontier import Point
 from anonymizer.whatif.scenarios import (
     DRAG,
     FIGURES,

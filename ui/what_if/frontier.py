@@ -7,8 +7,9 @@ import streamlit as st
 
 from anonymizer.errors import MemoryOnlyError
 from anonymizer.flow import Flow
+from anonymizer.measuring.points import Point
 from anonymizer.whatif.chart import LOSSES, RISKS, available, frontier_figure, frontier_sentence
-from anonymizer.whatif.frontier import Point, fitting_methods, record_frontier, released_point
+from anonymizer.whatif.frontier import fitting_methods, record_frontier, released_point
 from anonymizer.whatif.scenarios import scenario_of
 from ui.background import Job
 from ui.controls import place_of, plain, plural, problem, share

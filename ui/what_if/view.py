@@ -12,9 +12,10 @@ import streamlit as st
 from anonymizer.drawing.charts import RELEASED, distribution_figure, loss_figure, loss_sentence, moved_sentence
 from anonymizer.errors import AnonymizerError
 from anonymizer.groups.prune import Pruning
+from anonymizer.measuring.points import Point
 from anonymizer.settings import Limits
 from anonymizer.whatif.chart import k_figure, k_sentence
-from anonymizer.whatif.frontier import POLICIES, Point, k_for, tree_frontier
+from anonymizer.whatif.frontier import POLICIES, k_for
 from ui.background import Job
 from ui.controls import count, duration, place_of, plain, plural, problem, share
 from ui.decisions.browser import keep
@@ -256,7 +257,7 @@ def point_for(ws: Workspace, k: int) -> Point | None:
     for point in ws.flow.by_k:
         if point.k == k:
             return point
-    return next(iter(tree_frontier(ws.flow, (k,), (ws.flow.grouping,))), None)
+    return next(iter(ws.flow.points((k,), (ws.flow.grouping,))), None)
 
 
 def losses(ws: Workspace) -> None:
