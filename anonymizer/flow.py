@@ -22,7 +22,7 @@ from anonymizer.checking.linkage import LinkageRisk, LookAlikes, classes_of, lin
 from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
-from anonymizer.errors import Progress, no_progress
+from anonymizer.errors import AnonymizerError, Progress, no_progress
 from anonymizer.gate.earlier import NOBODYS, Earlier, LastTable, Now, OtherPeople, Uncounted, beside_earlier
 from anonymizer.gate.finding import Finding, Gate
 from anonymizer.gate.judge import about_table, judge
@@ -37,7 +37,7 @@ from anonymizer.growing.tree import Tree
 from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.measuring.coefficients import Agreement, Regression, agreement, regression_of
 from anonymizer.measuring.distributions import Distribution, distributions
-from anonymizer.measuring.members import outside_share
+from anonymizer.measuring.members import few_rows, has_classes, hold_out, outside_share, seed_for
 from anonymizer.measuring.points import EVERY_K, Point, tree_points
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.measuring.utility import Utility, measure, node_ncp
@@ -53,7 +53,7 @@ from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.releasing.treat import treated_table
 from anonymizer.schema import Kind, Schema
-from anonymizer.settings import RUN, Limits, Settings
+from anonymizer.settings import OF_POPULATION, RUN, Limits, Settings
 from anonymizer.stages import DEPENDS, Answer, Place, stage
 from anonymizer.suppression.choice import staying_rows
 
@@ -416,7 +416,20 @@ class Flow:
     @stage(*RELEASE)
     def held_out(self) -> float | None:
         """The share of people, held out while groups were made of the others, whose target is guessed right."""
-        return outside_share(self)
+        if not has_classes(self.encoded) or self.left_out:
+            return None
+        seed = seed_for(self.table)
+        rows = few_rows(self.encoded, seed)
+        some = self if len(rows) == len(self.table) else self.rows(rows)
+        try:
+            stay, others = hold_out(some.encoded, seed)
+            train, judge = some.rows(stay).but(**dict.fromkeys(OF_POPULATION)), some.rows(others).encoded
+            train.rng = np.random.default_rng(seed)
+            if not train.pruning.satisfied:
+                return None
+            return outside_share(train.encoded, train.class_of, train.tree, train.leaf, judge)
+        except AnonymizerError:
+            return None
 
     @stage(*RELEASE)
     def distributions(self) -> tuple[Distribution, ...]:

@@ -26,8 +26,8 @@ import numpy as np
 
 from anonymizer.flow import Flow
 from anonymizer.measuring.comparison import paired_t_test
-from anonymizer.measuring.experiment import evaluate
 from anonymizer.measuring.measures import ORIGINAL, Outcome
+from anonymizer.studies.experiment import evaluate
 from benchmarks import packed
 from benchmarks._tables import RANGES, TABLES
 

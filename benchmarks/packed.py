@@ -17,9 +17,9 @@ import numpy as np
 
 from anonymizer.flow import Flow
 from anonymizer.measuring.comparison import paired_t_test
-from anonymizer.measuring.experiment import ORIGINAL, Outcome, evaluate
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from anonymizer.studies.experiment import ORIGINAL, Outcome, evaluate
 from benchmarks._tables import RANGES, TABLES
 from benchmarks.flow import adult
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anonymizer.attacks.attack import ATTACKS, Scene, attack
 from anonymizer.attacks.outcome import Outcome, Rate
 from anonymizer.checking.privacy_models import MODELS, Check, Evidence
 from anonymizer.cli.main import main
@@ -16,7 +15,6 @@ from anonymizer.errors import GuaranteeError, Progress
 from anonymizer.flow import Flow
 from anonymizer.groups.limits import MARGINS, Margin, class_columns
 from anonymizer.groups.prune import CRITERIA, Steps, by_ratio
-from anonymizer.measuring.experiment import evaluate
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.files import READERS, read_table
@@ -28,6 +26,8 @@ from anonymizer.reporting.dossier import document_of
 from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Setting, Settings
+from anonymizer.studies.attack import ATTACKS, Scene, attack
+from anonymizer.studies.experiment import evaluate
 from anonymizer.whatif.frontier import record_frontier
 from anonymizer.whatif.project import Project, from_json, to_json
 

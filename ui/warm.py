@@ -106,10 +106,10 @@ def warmed_up() -> bool:
 
 def load() -> None:
     """Load the libraries and loops, compile them where that was not done yet, and sweep after each."""
-    from anonymizer.attacks import attack  # noqa: F401
     from anonymizer.drawing import charts  # noqa: F401
     from anonymizer.measuring import comparison  # noqa: F401
     from anonymizer.reading.child import prepare
+    from anonymizer.studies import attack  # noqa: F401
 
     prepare()
     sweep()

@@ -1,7 +1,7 @@
 """The means of attackers on released cells: counting whom a description fits, looking people up, and models.
 
 How often they are right is counted here; what is attacked, and what it means, stands in
-:mod:`anonymizer.attacks.attack`.
+:mod:`anonymizer.studies.attack`.
 """
 
 import math

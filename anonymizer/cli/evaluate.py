@@ -30,10 +30,10 @@ from anonymizer.measuring.comparison import (
     tradeoff_figure,
     tradeoff_sentence,
 )
-from anonymizer.measuring.experiment import all_groupings, evaluate
 from anonymizer.measuring.measures import FORMS, MEASURES, Outcome
 from anonymizer.releasing.files import write_file
 from anonymizer.settings import Settings, names_of, setting_names
+from anonymizer.studies.experiment import all_groupings, evaluate
 
 
 def add_evaluate(subparsers: Any) -> None:

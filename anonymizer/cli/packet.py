@@ -3,7 +3,6 @@
 import argparse
 from dataclasses import asdict
 
-from anonymizer.attacks.attack import Attacks
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.cli.options import limits_of, population_from, print_json, read_apart, reading_of
 from anonymizer.cli.typed import ROLE_OPTIONS
@@ -15,6 +14,7 @@ from anonymizer.reading.profile import suggest
 from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.packet import PacketCheck, check_packet, members_of, packet_of, read_members, write_packet
 from anonymizer.reporting.pictures import inward_of
+from anonymizer.studies.attack import Attacks
 from anonymizer.whatif.next_year import profile_of
 from anonymizer.whatif.project import Project, outward, to_json
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from anonymizer.attacks.attack import SECONDS, Attacks, attack_release
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import FEWEST_WORDS, Finding, Gate, Severity, is_reason
@@ -18,6 +17,7 @@ from anonymizer.reporting.findings import Approval, Statement, findings_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
 from anonymizer.reporting.pictures import inward_of
+from anonymizer.studies.attack import SECONDS, Attacks, attack_release
 
 ENDINGS = (".html", ".pdf", ".json")
 MARKS = {Severity.STOPS: "STOPS ", Severity.LOOK: "look  ", Severity.FINE: "ok    "}

@@ -7,20 +7,16 @@ were held out while groups were made of the others.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.errors import AnonymizerError, ParameterError
+from anonymizer.errors import ParameterError
+from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.records import descend
 from anonymizer.growing.tree import Tree
-from anonymizer.releasing.generalize import divide
-from anonymizer.settings import OF_POPULATION
 from anonymizer.values import content_digest, share
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
 
 HELD_OUT = 0.2
 """Share of the persons who are held out."""
@@ -56,20 +52,9 @@ class Members:
         return text
 
 
-@dataclass(frozen=True, eq=False)
-class OneGroup:
-    """A pruned tree that divides nobody."""
-
-    tree: Tree
-
-    def group_of_node(self, after: int | None = None) -> NDArray[np.int64]:
-        """Return the root for every node."""
-        return np.zeros(self.tree.n_nodes, np.int64)
-
-
-def hold_out(flow: "Flow", seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def hold_out(encoded: EncodedTable, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows that releases are made from, and those of the persons who are held out."""
-    n, person = flow.encoded.n_records, flow.encoded.person
+    n, person = encoded.n_records, encoded.person
     owner = np.arange(n) if person is None else np.where(person < 0, np.arange(n) + n, person)
     persons = np.unique(owner)
     rng = np.random.default_rng(seed)
@@ -87,57 +72,31 @@ def class_shares(classes: NDArray[np.int64], group: NDArray[np.int64], n_classes
     return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
 
-def members(flow: "Flow") -> Members | None:
-    """Return how often the target of members is guessed right, beside others; ``None`` where it has no classes, or
-    records were left out. Who is held out follows from the content of the table."""
-    target, n_classes = flow.encoded.target, flow.encoded.target.n_classes
-    if not target.name or n_classes < 2 or flow.encoded.by_numbers or flow.left_out:
-        return None
-    classes = np.asarray(target.codes, np.int64)
-    seed = int(content_digest(flow.table)[:15], 16)
-    inside = class_shares(classes, flow.class_of, n_classes).max(axis=1)
-    sizes = np.bincount(flow.class_of)
-    return Members(
-        float((inside * sizes).sum() / sizes.sum()),
-        blind_share(flow, classes, seed),
-        flow.held_out,
-        float(np.bincount(classes).max() / len(classes)),
-    )
+def has_classes(encoded: EncodedTable) -> bool:
+    """Return True where the target is one of several classes."""
+    return bool(encoded.target.name) and encoded.target.n_classes > 1 and not encoded.by_numbers
 
 
-def blind_share(flow: "Flow", classes: NDArray[np.int64], seed: int) -> float | None:
-    """Return the share that is guessed right in packed groups of the whole table, which no tree divides first."""
-    limits, rng = flow.limits.but(**dict.fromkeys(OF_POPULATION)), np.random.default_rng(seed)
-    try:
-        parts = divide(
-            flow.coarse, OneGroup(flow.tree), "pack", flow.settings.k, limits=limits, leaf=flow.leaf, rng=rng
-        )
-    except AnonymizerError:
-        return None
-    counts = class_shares(classes, parts.part, flow.encoded.target.n_classes).max(axis=1)
-    sizes = np.bincount(parts.part, minlength=parts.n_parts)
-    return float((counts * sizes).sum() / sizes.sum())
+def seed_for(table: pd.DataFrame) -> int:
+    """Return what decides who is held out: it follows from the content of the table."""
+    return int(content_digest(table)[:15], 16)
 
 
-def outside_share(flow: "Flow") -> float | None:
-    """Return the share that is guessed right of people who are held out, by the look-alikes of the leaf they reach;
-    ``None`` without classes. Of a large table, whose rows are persons, :data:`MOST` records are looked at."""
-    if not flow.encoded.target.name or flow.encoded.target.n_classes < 2 or flow.encoded.by_numbers or flow.left_out:
-        return None
-    seed = int(content_digest(flow.table)[:15], 16)
-    n = flow.encoded.n_records
-    if n > MOST and flow.encoded.person is None:
-        flow = flow.rows(np.sort(np.random.default_rng(seed).permutation(n)[:MOST]))
-    try:
-        stay, others = hold_out(flow, seed)
-        train = flow.rows(stay).but(**dict.fromkeys(OF_POPULATION))
-        train.rng = np.random.default_rng(seed)
-        judge, n_classes = flow.rows(others).encoded, flow.encoded.target.n_classes
-        if not train.pruning.satisfied:
-            return None
-        own = class_shares(np.asarray(train.encoded.target.codes, np.int64), train.class_of, n_classes)[train.class_of]
-    except AnonymizerError:
-        return None
-    of_leaf = np.zeros((train.tree.n_nodes, n_classes))
-    np.add.at(of_leaf, train.leaf, own)
-    return float((of_leaf[descend(train.tree, judge)].argmax(axis=1) == judge.target.codes).mean())
+def few_rows(encoded: EncodedTable, seed: int) -> NDArray[np.int64]:
+    """Return the rows among which some are held out: all, or :data:`MOST` of a larger table whose rows are persons."""
+    n = encoded.n_records
+    if n <= MOST or encoded.person is not None:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).permutation(n)[:MOST])
+
+
+def outside_share(
+    train: EncodedTable, class_of: NDArray[np.int64], tree: Tree, leaf: NDArray[np.int32], judge: EncodedTable
+) -> float:
+    """Return the share that is guessed right of people who are held out, by the look-alikes of the leaf they reach.
+    ``class_of``, ``leaf`` (n,): of the others, who ``train``; ``judge``: the people held out, in the same codes."""
+    n_classes = judge.target.n_classes
+    own = class_shares(np.asarray(train.target.codes, np.int64), class_of, n_classes)[class_of]
+    of_leaf = np.zeros((tree.n_nodes, n_classes))
+    np.add.at(of_leaf, leaf, own)
+    return float((of_leaf[descend(tree, judge)].argmax(axis=1) == judge.target.codes).mean())

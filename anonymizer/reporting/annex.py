@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.attacks.attack import Attacks
 from anonymizer.attacks.isolation import Isolation
 from anonymizer.attacks.outcome import Outcome
 from anonymizer.checking.evidence import Check
@@ -17,6 +16,7 @@ from anonymizer.reporting.document import Code, Figure, Section, Table
 from anonymizer.reporting.findings import Findings, Riskiest
 from anonymizer.reporting.losses import losses
 from anonymizer.schema import Column, Kind, Schema
+from anonymizer.studies.attack import Attacks
 from anonymizer.treatments import note_of
 from anonymizer.values import share
 from anonymizer.version import VERSION

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anonymizer.attacks.attack import Attacks
 from anonymizer.cells import WITHHELD_SIGN
 from anonymizer.checking.linkage import look_alikes
 from anonymizer.errors import Progress, no_progress
@@ -17,6 +16,7 @@ from anonymizer.population.sample import Population, Risky, riskiest, sample_ris
 from anonymizer.provenance.report import Report
 from anonymizer.reporting.document import Picture
 from anonymizer.schema import Kind, Schema
+from anonymizer.studies.attack import Attacks
 from anonymizer.values import share, value_text
 
 MOST_RISKY = 10

@@ -74,7 +74,7 @@ def compare_kinds(
     """
     if flow.encoded.by_numbers or flow.encoded.target.n_classes < 2:
         raise ParameterError("Kinds are compared by a column of categories.", remedy="Make one the target.")
-    inside, outside = hold_out(flow, seed)
+    inside, outside = hold_out(flow.encoded, seed)
     train, judge = flow.rows(inside), flow.rows(outside)
     domains = rule_domains(flow)
     say = progress or no_progress

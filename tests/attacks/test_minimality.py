@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anonymizer.attacks.attack import attack
 from anonymizer.attacks.minimality import arrangements, minimality, number_of_ways
 from anonymizer.attacks.outcome import Rate
 from anonymizer.errors import AnonymizerError, CancelledError
@@ -16,6 +15,7 @@ from anonymizer.reporting.dossier import document_of
 from anonymizer.reporting.findings import findings_of
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from anonymizer.studies.attack import attack
 from anonymizer.values import share
 from tests.attacks.test_rerun import few
 from tests.naive_attacks import rows_of

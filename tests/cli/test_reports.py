@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.attacks.attack import ATTACKS, attack
 from anonymizer.checking.linkage import linkage_risk
 from anonymizer.growing.encode import encode
 from anonymizer.provenance.report import schema_from
 from anonymizer.reading.files import read_table
 from anonymizer.releasing.release import read_release
+from anonymizer.studies.attack import ATTACKS, attack
 from anonymizer.values import share
 from tests.cli.test_main import Capture, files, folder, make
 from tests.reporting.test_dossier import Reader

@@ -209,7 +209,7 @@ import pyarrow as pa
 from numba.core import event
 
 import anonymizer as an
-from anonymizer.attacks.attack import attack
+from anonymizer.studies.attack import attack
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.engines import anonymize_files
 from anonymizer.flow import Flow

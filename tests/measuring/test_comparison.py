@@ -21,8 +21,8 @@ from anonymizer.measuring.comparison import (
     tradeoff_sentence,
     unbeaten,
 )
-from anonymizer.measuring.experiment import evaluate
 from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, OF_NUMBERS, ORIGINAL, Outcome
+from anonymizer.studies.experiment import evaluate
 from anonymizer.values import number_text
 from tests.groups.test_refine import random_table
 

@@ -7,10 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 from anonymizer.flow import Flow
 from anonymizer.measuring.comparison import as_table, asked_by, drawable, in_use, ranks, tradeoff_sentence
-from anonymizer.measuring.experiment import evaluate
 from anonymizer.measuring.measures import MEASURES
 from anonymizer.releasing.generalize import GENERALIZERS, WRITINGS
 from anonymizer.schema import Schema
+from anonymizer.studies.experiment import evaluate
 from tests.groups.test_refine import random_table
 from tests.pages.test_data import SHELL
 from tests.pages.test_release import plain_text

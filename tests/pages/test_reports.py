@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.attacks.attack import attack
 from anonymizer.attacks.outcome import Rate
 from anonymizer.digests import digest
 from anonymizer.reporting.dossier import AUDIENCES
 from anonymizer.reporting.packet import check_packet
 from anonymizer.schema import Schema
+from anonymizer.studies.attack import attack
 from anonymizer.whatif.project import from_json
 from tests.pages.test_data import session_of
 from tests.pages.test_release import CUSTOMERS, REASON, buttons, open_page, plain_text, session

@@ -117,7 +117,7 @@ def test_terminal__says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_comparison__names_what_ran_in_place_of_what_was_asked() -> None:
     from anonymizer.measuring.comparison import as_table, setting_text
-    from anonymizer.measuring.experiment import evaluate
+    from anonymizer.studies.experiment import evaluate
 
     flow = Flow(TABLE, SCHEMA, Settings(significance=0.01, tested="leaves"))
     how = {"folds": 2, "ks": (5,), "groupings": ["error-digression"], "generalizers": ["pack", "refine"]}

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anonymizer.attacks.attack import attack
 from anonymizer.cells import parse_cell
 from anonymizer.checking.verify import verify
 from anonymizer.digests import digest
@@ -24,7 +23,7 @@ from anonymizer.measuring.coefficients import agreement, regression_of
 from anonymizer.measuring.utility import cell_ncp
 from anonymizer.pipeline import Result, anonymize
 from anonymizer.population.sample import Population, sample_risk, special_of
-from anonymizer.provenance.report import commitment, schema_digest
+from anonymizer.provenance.report import commitment
 from anonymizer.reading.files import Reading, read_table
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.generalize import GENERALIZERS
@@ -38,6 +37,7 @@ from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
 from anonymizer.schema import Schema
 from anonymizer.settings import names_of
+from anonymizer.studies.attack import attack
 from anonymizer.values import share
 from anonymizer.whatif.frontier import POLICIES
 from tests.naive_attacks import slow_isolation

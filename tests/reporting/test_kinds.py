@@ -51,7 +51,7 @@ def test_every_kind_is_there(points: tuple[KindPoint, ...]) -> None:
 
 @pytest.mark.parametrize("k", [5, 20])
 def test_table__counted_person_by_person(points: tuple[KindPoint, ...], k: int) -> None:
-    inside, outside = hold_out(FLOW, 0)
+    inside, outside = hold_out(FLOW.encoded, 0)
     assert sorted([*inside, *outside]) == list(range(400))
     assert len(outside) == 80
     flow = FLOW.rows(inside).but(k=k)
@@ -75,7 +75,7 @@ def test_table__counted_person_by_person(points: tuple[KindPoint, ...], k: int) 
 
 
 def test_tree__is_the_estimate_of_maximum_entropy(points: tuple[KindPoint, ...]) -> None:
-    inside, outside = hold_out(FLOW, 0)
+    inside, outside = hold_out(FLOW.encoded, 0)
     flow = FLOW.rows(inside).but(k=20)
     keys = keys_of(flow.encoded)
     tree = lay_keys(outline_of(flow.tree, keys.encodings, flow.pruning.cut()), keys)
@@ -90,7 +90,7 @@ def test_tree__is_the_estimate_of_maximum_entropy(points: tuple[KindPoint, ...])
 
 
 def test_rules__are_those_of_the_forest_that_was_grown_inside(points: tuple[KindPoint, ...]) -> None:
-    inside, outside = hold_out(FLOW, 0)
+    inside, outside = hold_out(FLOW.encoded, 0)
     domains = rule_domains(FLOW)
     assert domains is not None
     train, judge = (code(FLOW.table.iloc[rows], domains) for rows in (inside, outside))
@@ -114,7 +114,7 @@ def test_points_come_one_by_one_and_can_be_stopped() -> None:
 def test_persons__are_held_out_whole() -> None:
     table = visits(60, 1)
     flow = Flow(table, suggest(table))
-    inside, outside = hold_out(flow, 3)
+    inside, outside = hold_out(flow.encoded, 3)
     person = table["patient_id"]
     assert not set(person.iloc[inside]) & set(person.iloc[outside])
     assert person.iloc[outside].nunique() == 12

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anonymizer as an
-from anonymizer.attacks.attack import attack_release
 from anonymizer.checking.linkage import look_alikes
 from anonymizer.engines import anonymize_files
 from anonymizer.errors import ParameterError
@@ -24,6 +23,7 @@ from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.packet import check_packet, packet_of
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from anonymizer.studies.attack import attack_release
 from anonymizer.suppression.choice import allowed, staying_rows
 from anonymizer.values import share
 from anonymizer.whatif.ends import loss_by_ends

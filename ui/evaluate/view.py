@@ -20,12 +20,12 @@ from anonymizer.measuring.comparison import (
     tradeoff_sentence,
     unbeaten,
 )
-from anonymizer.measuring.experiment import evaluate, expected_seconds
 from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, Outcome, number_measure
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Limits, in_text, name_of, names_of
+from anonymizer.studies.experiment import evaluate, expected_seconds
 from ui.background import Job
 from ui.controls import count, duration, place_of, plain, plural, slider_ends
 from ui.evaluate.state import EvaluateState

@@ -3,11 +3,11 @@
 import pandas as pd
 import streamlit as st
 
-from anonymizer.attacks.attack import SECONDS, TESTED, TRIES, Attacks, attack_release
 from anonymizer.attacks.attackers import NEAR
 from anonymizer.attacks.isolation import Isolation
 from anonymizer.attacks.outcome import Rate
 from anonymizer.releasing.release import Release
+from anonymizer.studies.attack import SECONDS, TESTED, TRIES, Attacks, attack_release
 from ui.background import Job
 from ui.controls import count, plain, share
 from ui.job import answer_of_job

@@ -16,7 +16,7 @@ An attack that fails proves nothing; other attackers can be cleverer. The checke
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,13 +36,11 @@ from anonymizer.attacks.outcome import Inference, Outcome, Rate
 from anonymizer.attacks.rerun import SECRETS
 from anonymizer.attacks.rerun import rerun as run_again
 from anonymizer.errors import Cancelled, CancelledError, ParameterError, Progress
+from anonymizer.flow import Flow
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.measuring.members import members
 from anonymizer.releasing.grid import public_parts
 from anonymizer.schema import Schema
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
+from anonymizer.studies.members import members
 
 TRIES = 1_000
 """Predicates that are tried for singling out."""
@@ -90,7 +88,7 @@ class Scene:
     tested: int
     rng: np.random.Generator
     say: Progress
-    flow: "Flow | None" = None
+    flow: Flow | None = None
     seconds: float = SECONDS
 
     @cached_property
@@ -126,7 +124,7 @@ def attack(
     *,
     tries: int = TRIES,
     tested: int = TESTED,
-    flow: "Flow | None" = None,
+    flow: Flow | None = None,
     seconds: float = SECONDS,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
@@ -166,7 +164,7 @@ def attack(
     return Attacks(tuple(outcomes))
 
 
-def attack_release(flow: "Flow", **options: Any) -> Attacks:
+def attack_release(flow: Flow, **options: Any) -> Attacks:
     """Return the outcome of all attacks on the release of a flow, judged over the people who are in it. ``options``: of
     :func:`attack`."""
     table = flow.table.iloc[flow.staying] if flow.left_out else flow.table

@@ -8,12 +8,13 @@ training records that each meets when it is routed through the tree, which presu
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.errors import Cancelled, CancelledError
+from anonymizer.flow import Flow
 from anonymizer.groups.recipe import Recipe
 from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.records import descend
@@ -30,9 +31,6 @@ from anonymizer.releasing.generalize import divide
 from anonymizer.releasing.grid import grids_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.settings import SETTINGS, setting_names
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
 
 _DAY = 86_400e6
 
@@ -51,7 +49,7 @@ class Pause(NamedTuple):
 class Growth(NamedTuple):
     """The flow of a tree, whose scores are there, and the seconds that both took."""
 
-    flow: "Flow"
+    flow: Flow
     seconds: float
 
 
@@ -65,7 +63,7 @@ class Measured(NamedTuple):
 
 
 def settings_of(grouping: str, generalizer: str, k: int) -> dict[str, Any]:
-    """Return the settings that a grouping of :func:`anonymizer.measuring.experiment.all_groupings`, a generalizer and k
+    """Return the settings that a grouping of :func:`anonymizer.studies.experiment.all_groupings`, a generalizer and k
     stand for."""
     name, _, weight = grouping.partition(":")
     settings = {setting: SETTINGS[setting].default for setting in setting_names("tree") if setting != "weight"}
@@ -98,7 +96,7 @@ class Fold:
     they are; ``growths``: trees that several settings share, by recipe, filled as needed.
     """
 
-    train: "Flow"
+    train: Flow
     test: EncodedTable
     raw: Floats
     regression: Regression | None
@@ -107,7 +105,7 @@ class Fold:
     seed: int
 
     @classmethod
-    def of(cls, flow: "Flow", train: Rows, test: Rows, cancelled: Cancelled | None = None, seed: int = 0) -> "Fold":
+    def of(cls, flow: Flow, train: Rows, test: Rows, cancelled: Cancelled | None = None, seed: int = 0) -> "Fold":
         """Return the fold of these rows. ``seed``: of what stands for the secret of packing."""
         records, others = flow.rows(train), rows_of(flow.encoded, test)
         exact = BoxedTable.of_records(others)
@@ -138,7 +136,7 @@ class Fold:
         figures = self.judge(boxed, features, features[box_of_test], parts.part, seconds)
         return figures._replace(made=parts.made.method)
 
-    def growth(self, flow: "Flow") -> Growth:
+    def growth(self, flow: Flow) -> Growth:
         """Return this flow with a tree that is shared by all of its recipe, and the seconds to grow and score it."""
         if flow.recipe not in self.growths:
             start = time.perf_counter()

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from anonymizer.attacks.attack import Attacks, attack
 from anonymizer.attacks.attackers import NEAR, CellColumn, ExactColumn, Lookup, count_matches
 from anonymizer.attacks.outcome import Inference, Rate
 from anonymizer.cells import parse_cell
@@ -21,6 +20,7 @@ from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.releasing.grid import public_parts
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import Settings
+from anonymizer.studies.attack import Attacks, attack
 from anonymizer.values import numbers_of, share, value_text
 from tests.attacks.test_look_up import people
 from tests.naive_attacks import values_of

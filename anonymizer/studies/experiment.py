@@ -1,20 +1,17 @@
 """Cross-validated comparison of groupings and generalizers, as Y19 and L14 report it: each fold of
-:mod:`anonymizer.measuring.folds` is left out in turn.
+:mod:`anonymizer.studies.folds` is left out in turn.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anonymizer.errors import Cancelled, CancelledError, ParameterError, Progress
-from anonymizer.measuring.folds import Fold, Measured, folds_of
+from anonymizer.flow import Flow
 from anonymizer.measuring.measures import MEASURES, ORIGINAL, Outcome
 from anonymizer.releasing.generalize import check_choices
 from anonymizer.settings import Settings, names_of
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
+from anonymizer.studies.folds import Fold, Measured, folds_of
 
 UNTOUCHED, GENERALIZED, BLENDED, FIXED = 4.3e-6, 1e-6, 2.5e-6, 0.02
 """Seconds a cell of the quasi-identifiers: to judge the original records, or a setting; to grow a blended tree. And
@@ -28,7 +25,7 @@ def all_groupings() -> tuple[str, ...]:
 
 
 def evaluate(
-    flow: "Flow",
+    flow: Flow,
     *,
     folds: int = 10,
     ks: Sequence[int] = (10, 20, 30),

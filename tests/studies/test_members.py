@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anonymizer.attacks.attack import attack_release
 from anonymizer.flow import Flow
-from anonymizer.measuring.members import HELD_OUT, Members, hold_out, members
+from anonymizer.measuring.members import HELD_OUT, Members, hold_out
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
 from anonymizer.reporting.dossier import AUDIENCES, document_of
@@ -16,6 +15,8 @@ from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.html import to_html
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from anonymizer.studies.attack import attack_release
+from anonymizer.studies.members import members
 from anonymizer.values import share
 
 TABLE = hospital(400, 3)
@@ -43,7 +44,7 @@ def test_members__are_the_same_each_time_and_the_release_stays() -> None:
     before = FLOW.released.copy()
     assert members(FLOW) == members(FLOW)
     assert before.equals(FLOW.released)
-    stay, others = hold_out(FLOW, 7)
+    stay, others = hold_out(FLOW.encoded, 7)
     assert (len(others), sorted([*stay, *others])) == (int(HELD_OUT * 400), list(range(400)))
 
 

@@ -19,8 +19,6 @@ from anonymizer.growing.encode import encode, rows_of
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
 from anonymizer.measuring.comparison import as_table, paired_t_test, title_of
-from anonymizer.measuring.experiment import all_groupings, evaluate, expected_seconds
-from anonymizer.measuring.folds import Fold, folds_of, part_of_leaf
 from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, OF_NUMBERS, Outcome
 from anonymizer.measuring.predict import accuracy, cell_of, classify, features_of, pruned_by_confidence, regress
 from anonymizer.measuring.utility import gcp, mape
@@ -29,6 +27,8 @@ from anonymizer.releasing.generalize import GENERALIZERS, generalize
 from anonymizer.releasing.tiers import Parts, disjoint
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from anonymizer.studies.experiment import all_groupings, evaluate, expected_seconds
+from anonymizer.studies.folds import Fold, folds_of, part_of_leaf
 from tests.groups.test_refine import random_table
 
 FITS_CLASSES = [grouping for grouping in all_groupings() if grouping != "regression-mondrian"]
