@@ -8,15 +8,16 @@ that does not depend on what was changed: another k grows no tree.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.attacks.guidance import beside_guidance
+from anonymizer.attacks.guidance import beside_guidance, is_guided
 from anonymizer.attacks.isolation import Isolation, isolation
+from anonymizer.attacks.rerun import Run
 from anonymizer.checking.kinds import kinds_of
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, classes_of, linkage_risk, owned_in, risk_of_classes
 from anonymizer.checking.released import ColumnCells, read_cells
@@ -491,7 +492,14 @@ class Flow:
     @stage(*PARTS)
     def guidance(self) -> tuple[Finding, ...]:
         """What the release gives away by how its groups follow from sensitive values: the method is run again."""
-        return beside_guidance(self)
+        if not is_guided(self.schema, self.settings):
+            return ()
+        return beside_guidance(self.run, self.left_out, self.progress)
+
+    @property
+    def run(self) -> Run:
+        """How the release was made, for whoever makes it again."""
+        return Run(**{each.name: getattr(self, each.name) for each in fields(Run)})
 
     @stage(*RELEASE, "population", "prosecutor_limit", "earlier")
     def judgement(self) -> Gate:

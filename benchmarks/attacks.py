@@ -176,7 +176,7 @@ def of_reruns(method: str, seed: int, has_secret: bool, secrets: int) -> list[fl
     flow = flow_of(FOUR, 24, seed, METHODS[method], 4)
     numbers = [seed + 10**6] if has_secret else range(seed * 1_000 + 1, seed * 1_000 + 1 + secrets)
     results = [
-        rerun(flow, np.arange(24), list(numbers), np.random.default_rng(seed), most=400, grid=grid)
+        rerun(flow.run, np.arange(24), list(numbers), np.random.default_rng(seed), most=400, grid=grid)
         for grid in (None, grid_of(flow.encoded))
     ]
     plain, public = results

@@ -79,7 +79,7 @@ def methods(options: argparse.Namespace) -> None:
         for seed in range(options.draws):
             flow = Flow(*sample(THREE, options.rows, seed), settings, rng=np.random.default_rng(seed))
             try:
-                result = minimality(flow, np.random.default_rng(seed), most=10_000)
+                result = minimality(flow.run, np.random.default_rng(seed), most=10_000)
             except AnonymizerError:
                 continue  # the whole table has one value: no l of 2
             if result is not None:
@@ -99,7 +99,7 @@ def large(options: argparse.Namespace) -> None:
         ways = {"grouping": "least", "generalizer": "uniform", **METHODS[name]}
         flow = Flow(table, suggest(table), Settings(k=10, **ways), rng=np.random.default_rng(0))
         flow.compute("parts")
-        result = minimality(flow, np.random.default_rng(0), seconds=20)
+        result = minimality(flow.run, np.random.default_rng(0), seconds=20)
         assert result is not None
         figures = (result.certain.tries, result.certain.right, result.already.right)
         print(f"| {name} | " + " | ".join(f"{figure:,.0f}" for figure in figures) + " |", flush=True)

@@ -10,9 +10,6 @@ from scipy.sparse.csgraph import connected_components
 
 from tests.test_house_rules import ROOT, list_files, parsed
 
-OPEN = {"attacks.guidance", "attacks.minimality", "attacks.rerun"}
-"""Modules before the flow that import it, for types: they take a whole flow. No other may, and these should not."""
-
 Arrows = Mapping[str, set[str]]
 """What each module, or each room, imports."""
 
@@ -61,15 +58,10 @@ def circles(arrows: Arrows) -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def arrows() -> dict[str, set[str]]:
-    """What each module of the package and the dashboard imports of the others, but for what is open."""
+    """What each module of the package and the dashboard imports of the others."""
     files = [name for name in list_files(".py") if name.startswith(("anonymizer/", "ui/", "pages/", "app.py"))]
     names = {name: name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in files}
-    of_modules = arrows_of({names[name]: (ROOT / name).read_text("utf-8") for name in files})
-    assert {name for name in OPEN if "anonymizer.flow" in of_modules[f"anonymizer.{name}"]} == OPEN
-    return {
-        name: others - {"anonymizer.flow"} if name.removeprefix("anonymizer.") in OPEN else others
-        for name, others in of_modules.items()
-    }
+    return arrows_of({names[name]: (ROOT / name).read_text("utf-8") for name in files})
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,15 @@ The runs are bounded by the size of the table, never by a clock, and who is trie
 release has the same finding everywhere.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from anonymizer.attacks.minimality import Minimality, minimality
+from anonymizer.attacks.rerun import Run
+from anonymizer.errors import Progress
 from anonymizer.gate.finding import Finding, Repair, Severity
 from anonymizer.groups.recipe import recipe_of
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
 
 MINIMALITY = "minimality"
 """The key of the finding."""
@@ -31,20 +28,18 @@ MORE = "“Run the attacks” on the Release page tries more rows, and so does -
 UNGUIDED = Repair("Group without the values", settings=(("grouping", "median-mondrian"),))
 
 
-def beside_guidance(flow: "Flow") -> tuple[Finding, ...]:
+def beside_guidance(run: Run, left_out: int, say: Progress) -> tuple[Finding, ...]:
     """Return what a release gives away by how its groups follow from sensitive values, worth a look where somebody
-    becomes certain; nothing where they do not follow."""
-    if not is_guided(flow.schema, flow.settings):
-        return ()
-    if flow.left_out or len(flow.parts.shared_record):
-        what = "rows are left out" if flow.left_out else "groups share rows"
+    becomes certain. ``left_out``: how many rows are."""
+    if left_out or len(run.parts.shared_record):
+        what = "rows are left out" if left_out else "groups share rows"
         return (not_tried(f"This attack is not tried where {what}."),)
-    runs = runs_for(len(flow.table) * max(1, len(flow.schema.quasi_identifying)))
+    runs = runs_for(len(run.table) * max(1, len(run.schema.quasi_identifying)))
     if runs < FEWEST:
         why = "The table is too large to run the method on it many times here."
-        return (not_tried(f"{why} {MORE}", repairs_of(flow.settings)),)
-    result = minimality(flow, np.random.default_rng(0), runs=runs, swaps=SWAPS, say=flow.progress)
-    return () if result is None else (finding_of(result, repairs_of(flow.settings)),)
+        return (not_tried(f"{why} {MORE}", repairs_of(run.settings)),)
+    result = minimality(run, np.random.default_rng(0), runs=runs, swaps=SWAPS, say=say)
+    return () if result is None else (finding_of(result, repairs_of(run.settings)),)
 
 
 def beside_pieces(schema: Schema, settings: Settings) -> tuple[Finding, ...]:

@@ -17,14 +17,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.attacks.outcome import Rate
-from anonymizer.attacks.rerun import cells_of, groups_of
+from anonymizer.attacks.rerun import Run, cells_of, groups_of
 from anonymizer.errors import Progress
 from anonymizer.groups.recipe import group, grow_by
 from anonymizer.groups.risk import annotate
@@ -32,9 +31,6 @@ from anonymizer.growing.encode import EncodedTable
 from anonymizer.releasing.generalize import divide
 from anonymizer.releasing.secret import others_of, sequence_of, words_of
 from anonymizer.values import share
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
 
 Rows = NDArray[np.int64]
 
@@ -86,10 +82,10 @@ class Minimality:
 
 
 def minimality(
-    flow: "Flow", rng: np.random.Generator, *, most: int = MOST, runs: float = math.inf, seconds: float = math.inf,
+    run: Run, rng: np.random.Generator, *, most: int = MOST, runs: float = math.inf, seconds: float = math.inf,
     swaps: int = SWAPS, say: Progress | None = None,
 ) -> Minimality | None:  # fmt: skip
-    """Return what rerunning a flow's settings under other ways to deal out sensitive values tells of the target.
+    """Return what rerunning the settings of a run under other ways to deal out sensitive values tells of the target.
 
     ``None`` without a sensitive column, or of groups that share records. ``most``: ways of a table or a group that are
     all tried. ``runs`` of the method at most: of each group its fair part of the people that these are sure to do for.
@@ -97,14 +93,14 @@ def minimality(
     person on a walk, see :data:`SWAPS`. ``rng`` draws exchanges, the order of the groups and who of them is tried,
     whatever the order of the rows.
     """
-    schema = flow.schema
-    if schema.target is None or len(flow.parts.shared_record):
+    schema = run.schema
+    if schema.target is None or len(run.parts.shared_record):
         return None
-    end, n = time.monotonic() + seconds, len(flow.table)
-    reruns = Reruns(flow, end, runs)
-    target = np.asarray(pd.factorize(flow.table[schema.target], use_na_sentinel=False)[0], dtype=np.int64)
-    parts = np.unique(flow.parts.part, return_inverse=True)[1]
-    groups = groups_in_sequence(flow, parts)
+    end, n = time.monotonic() + seconds, len(run.table)
+    reruns = Reruns(run, end, runs)
+    target = np.asarray(pd.factorize(run.table[schema.target], use_na_sentinel=False)[0], dtype=np.int64)
+    parts = np.unique(run.parts.part, return_inverse=True)[1]
+    groups = groups_in_sequence(run, parts)
     share = (
         np.bincount(parts * (target.max() + 1) + target)[parts * (target.max() + 1) + target]
         / np.bincount(parts)[parts]
@@ -139,9 +135,9 @@ def minimality(
     )  # fmt: skip
 
 
-def groups_in_sequence(flow: "Flow", parts: Rows) -> list[Rows]:
+def groups_in_sequence(run: Run, parts: Rows) -> list[Rows]:
     """Return the records of each part, in an order of parts and of records that follows from what these hold."""
-    sequence = sequence_of(flow.encoded, (words_of(flow.table[name]) for name in others_of(flow.schema)), KEY)
+    sequence = sequence_of(run.encoded, (words_of(run.table[name]) for name in others_of(run.schema)), KEY)
     numbers = np.asarray(pd.factorize(parts[sequence])[0], dtype=np.int64)
     return np.split(sequence[np.argsort(numbers, kind="stable")], np.cumsum(np.bincount(numbers))[:-1])
 
@@ -182,19 +178,19 @@ def walk(
 
 
 class Reruns:
-    """Runs of a flow's method on other ways to deal out its sensitive values, ``most`` of them, until ``end``.
+    """Runs of a method on other ways to deal out its sensitive values, ``most`` of them, until ``end``.
 
     ``values`` (n,): a number for all sensitive values of each record together. A *way* is (n,) the record whose
     sensitive values each record gets.
     """
 
-    def __init__(self, flow: "Flow", end: float = math.inf, most: float = math.inf) -> None:
-        self.flow, self.end, self.most = flow, end, most
-        rows = flow.table.groupby(list(flow.schema.sensitive), dropna=False, sort=False, observed=True)
+    def __init__(self, run: Run, end: float = math.inf, most: float = math.inf) -> None:
+        self.run, self.end, self.most = run, end, most
+        rows = run.table.groupby(list(run.schema.sensitive), dropna=False, sort=False, observed=True)
         self.values = np.asarray(rows.ngroup(), dtype=np.int64)
-        self.grid = cells_of(flow)
-        self.published = Counter(groups_of(flow.encoded, flow.parts, self.values, self.grid).of)
-        self.first = np.unique(flow.parts.part, return_index=True)[1]  # a record of each part
+        self.grid = cells_of(run)
+        self.published = Counter(groups_of(run.encoded, run.parts, self.values, self.grid).of)
+        self.first = np.unique(run.parts.part, return_index=True)[1]  # a record of each part
         self.runs = 0
 
     @property
@@ -212,23 +208,23 @@ class Reruns:
         if np.array_equal(self.values[way], self.values):
             return True
         self.runs += 1
-        flow, s = self.flow, self.flow.settings
-        exact = deal(flow.reached, way)
-        coarse = replace(deal(flow.coarse, way), people=exact.people)
-        tree, leaf = grow_by(flow.recipe, exact)
-        pruning = group(tree, annotate(tree, exact), exact, flow.grouping, flow.limits)
+        run, s = self.run, self.run.settings
+        exact = deal(run.reached, way)
+        coarse = replace(deal(run.coarse, way), people=exact.people)
+        tree, leaf = grow_by(run.recipe, exact)
+        pruning = group(tree, annotate(tree, exact), exact, run.grouping, run.limits)
         if not pruning.satisfied:
             return False
-        made = flow.parts.made.method
+        made = run.parts.made.method
         if made in SECRET:
             if made == "pack-persons":
                 return True  # it takes no regions of a tree
             region = pruning.group_of_node()[leaf]
-            part = np.unique(flow.parts.part, return_inverse=True)[1]
+            part = np.unique(run.parts.part, return_inverse=True)[1]
             return bool(np.array_equal(region, region[self.first][part]))
         parts = divide(
-            coarse, pruning, s.generalizer, s.k, limits=flow.limits, leaf=leaf, rng=np.random.default_rng(0),
-            sequence=flow.sequence_asked,
+            coarse, pruning, s.generalizer, s.k, limits=run.limits, leaf=leaf, rng=np.random.default_rng(0),
+            sequence=run.sequence_asked,
         )  # fmt: skip
         return Counter(groups_of(exact, parts, self.values[way], self.grid).of) == self.published
 

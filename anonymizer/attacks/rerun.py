@@ -13,22 +13,22 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.attacks.outcome import Rate
 from anonymizer.errors import Progress
-from anonymizer.groups.recipe import group, grow_by
+from anonymizer.groups.prune import Pruning
+from anonymizer.groups.recipe import Recipe, group, grow_by
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import CodeColumns, EncodedTable
 from anonymizer.releasing.generalize import divide
 from anonymizer.releasing.grid import grids_of
 from anonymizer.releasing.tiers import Parts
-
-if TYPE_CHECKING:
-    from anonymizer.flow import Flow
+from anonymizer.schema import Schema
+from anonymizer.settings import Limits, Settings
 
 Codes = NDArray[np.unsignedinteger]
 Rows = NDArray[np.int64]
@@ -45,6 +45,26 @@ ALIKE = 4
 """When so many runs are alike, the method is taken to draw nothing."""
 
 
+@dataclass(frozen=True, eq=False)
+class Run:
+    """How a release was made, for whoever makes it again: the table, its settings, and what followed from them, as a
+    :class:`anonymizer.flow.Flow` calls it."""
+
+    table: pd.DataFrame
+    schema: Schema
+    settings: Settings
+    recipe: Recipe
+    grouping: str
+    limits: Limits
+    encoded: EncodedTable
+    reached: EncodedTable
+    coarse: EncodedTable
+    leaf: NDArray[np.int32]
+    pruning: Pruning
+    parts: Parts
+    sequence_asked: Rows | None
+
+
 @dataclass(frozen=True)
 class Rerun:
     """What rerunning achieved. ``certain``: records of which only the true content brought the published release back;
@@ -59,7 +79,7 @@ class Rerun:
 
 
 def rerun(
-    flow: "Flow",
+    run: Run,
     people: Rows,
     secrets: Sequence[int],
     rng: np.random.Generator,
@@ -69,24 +89,24 @@ def rerun(
     seconds: float = np.inf,
     say: Progress | None = None,
 ) -> Rerun | None:
-    """Return what rerunning a flow's settings tells of some of its records; ``None`` of groups that share records.
+    """Return what rerunning the settings of a run tells of some of its records; ``None`` of groups that share records.
 
     ``people``: original rows, tried in this order until ``seconds`` are over. ``secrets``: seeds of the attacker's
     runs. ``most``: contents that are tried of a record at most: every one that differs in one column first, then some
     of the others, drawn by ``rng``. Contents are made of values that somebody has. Where not all were tried, a record
     can be called certain that another content would have cleared: the figures are upper bounds. ``grid``: where ends
-    are rounded outward to public cells; by default as the flow writes them. Public cells are taken as they were
+    are rounded outward to public cells; by default as the run wrote them. Public cells are taken as they were
     published: contents that would move the bounds of a proposed grid could be ruled out besides, and are not.
     """
-    if len(flow.parts.shared_record):
+    if len(run.parts.shared_record):
         return None
     end = time.monotonic() + seconds
-    others = other_values(flow)
-    grid = grid or cells_of(flow)
-    published = groups_of(flow.encoded, flow.parts, others, grid)
+    others = other_values(run)
+    grid = grid or cells_of(run)
+    published = groups_of(run.encoded, run.parts, others, grid)
     everything = Counter(published.of)
     truth = []
-    for groups in runs(flow, others, secrets, grid):
+    for groups in runs(run, others, secrets, grid):
         truth.append(groups)
         if time.monotonic() > end or (len(truth) == ALIKE and all(Counter(one.of) == everything for one in truth)):
             break
@@ -97,7 +117,7 @@ def rerun(
         if say is not None:
             used = 0.0 if np.isinf(seconds) else 1 - max(end - time.monotonic(), 0.0) / max(seconds, 1e-9)
             say(min(1.0, max(number / len(people), used)), "Running the method again")
-        certain = is_certain(flow, others, grid, published, truth, seeds, person, most, rng, end)
+        certain = is_certain(run, others, grid, published, truth, seeds, person, most, rng, end)
         if certain is None:
             break
         tried, whole, by_group = tried + 1, whole + certain[0], by_group + certain[1]
@@ -105,7 +125,7 @@ def rerun(
 
 
 def is_certain(
-    flow: "Flow", others: Rows, grid: Grid, published: "Groups", truth: "Sequence[Groups]", seeds: Sequence[int],
+    run: Run, others: Rows, grid: Grid, published: "Groups", truth: "Sequence[Groups]", seeds: Sequence[int],
     person: int, most: int, rng: np.random.Generator, end: float,
 ) -> tuple[bool, bool] | None:  # fmt: skip
     """Return whether only the true content of a person brings the whole release back, and whether the group; ``None``
@@ -113,13 +133,13 @@ def is_certain(
     target, everything = published.of[published.group[person]], Counter(published.of)
     by_group = any(brings(groups, person, target, None) for groups in truth)
     whole = by_group and any(brings(groups, person, target, everything) for groups in truth)
-    contents = contents_of(flow, person, most, rng, grid)[1:] if by_group else []
+    contents = contents_of(run, person, most, rng, grid)[1:] if by_group else []
     for number, content in enumerate(contents):
         if time.monotonic() > end:
             return (whole, by_group) if number else None
-        codes = np.array(flow.encoded.codes.matrix())
+        codes = np.array(run.encoded.codes.matrix())
         codes[person] = content
-        for groups in runs(flow, others, seeds, grid, codes):
+        for groups in runs(run, others, seeds, grid, codes):
             by_group = by_group and not brings(groups, person, target, None)
             whole = whole and not brings(groups, person, target, everything)
             if not (by_group or whole):
@@ -142,35 +162,35 @@ class Groups:
     group: Rows
 
 
-def runs(flow: "Flow", others: Rows, seeds: Sequence[int], grid: Grid, codes: Codes | None = None) -> Iterator[Groups]:
-    """Yield the groups of a flow under each secret, or of other ``codes`` (n, p) in its place; none when these cannot
+def runs(run: Run, others: Rows, seeds: Sequence[int], grid: Grid, codes: Codes | None = None) -> Iterator[Groups]:
+    """Yield the groups of a run under each secret, or of other ``codes`` (n, p) in its place; none when these cannot
     keep the limits."""
-    s, encoded, pruning, leaf = flow.settings, replace(flow.coarse, people=flow.reached.people), flow.pruning, flow.leaf
+    s, encoded, pruning, leaf = run.settings, replace(run.coarse, people=run.reached.people), run.pruning, run.leaf
     if codes is not None:
         columns = CodeColumns.of(codes)
-        exact = replace(flow.reached, codes=columns)
+        exact = replace(run.reached, codes=columns)
         encoded = replace(encoded, codes=columns, people=exact.people)
-        tree, leaf = grow_by(flow.recipe, exact)
-        pruning = group(tree, annotate(tree, exact), exact, flow.grouping, flow.limits)
+        tree, leaf = grow_by(run.recipe, exact)
+        pruning = group(tree, annotate(tree, exact), exact, run.grouping, run.limits)
     for seed in seeds if pruning.satisfied else ():
         rng = np.random.default_rng(seed)
-        parts = divide(encoded, pruning, s.generalizer, s.k, limits=flow.limits, leaf=leaf, rng=rng)
+        parts = divide(encoded, pruning, s.generalizer, s.k, limits=run.limits, leaf=leaf, rng=rng)
         yield groups_of(encoded, parts, others, grid)
 
 
-def cells_of(flow: "Flow") -> Grid:
+def cells_of(run: Run) -> Grid:
     """Return the public cell of each code where ends are public, else the codes."""
-    k, encodings = flow.settings.public_k, flow.encoded.encodings
-    grids = {} if k is None else grids_of(flow.encoded, flow.schema, k)
+    k, encodings = run.settings.public_k, run.encoded.encodings
+    grids = {} if k is None else grids_of(run.encoded, run.schema, k)
     return [grids[e.name].cells(e.low) if e.name in grids else np.arange(e.n_codes) for e in encodings]
 
 
-def other_values(flow: "Flow") -> Rows:
+def other_values(run: Run) -> Rows:
     """Return (n,) a number for all that is released of each record beside its quasi-identifying values."""
-    names = [name for name in flow.schema.released if name not in flow.schema.quasi_identifying]
+    names = [name for name in run.schema.released if name not in run.schema.quasi_identifying]
     if not names:
-        return np.zeros(len(flow.table), np.int64)
-    rows = flow.table.groupby(names, dropna=False, sort=False, observed=True)
+        return np.zeros(len(run.table), np.int64)
+    rows = run.table.groupby(names, dropna=False, sort=False, observed=True)
     return np.asarray(rows.ngroup(), dtype=np.int64)
 
 
@@ -208,11 +228,11 @@ def hulls(encoded: EncodedTable, parts: Parts, grid: Grid) -> NDArray[np.int32]:
     return np.concatenate(features, axis=1).astype(np.int32)
 
 
-def contents_of(flow: "Flow", person: int, most: int, rng: np.random.Generator, grid: Grid) -> list[Codes]:
+def contents_of(run: Run, person: int, most: int, rng: np.random.Generator, grid: Grid) -> list[Codes]:
     """Return what a person's record may hold, for all that its published box says: the truth first, then what differs
     in one column, then others; ``most`` of them beside the truth."""
-    encoded = flow.encoded
-    own = encoded.codes.matrix(flow.parts.part == flow.parts.part[person])
+    encoded = run.encoded
+    own = encoded.codes.matrix(run.parts.part == run.parts.part[person])
     truth = encoded.codes.matrix(np.array([person]))[0]
     possible = [possible_codes(own[:, j], encoded, j, grid[j]) for j in range(own.shape[1])]
     near = []

@@ -256,7 +256,7 @@ def rerun(scene: Scene) -> tuple[Outcome, ...]:
         return ()
     people = scene.rng.permutation(len(scene.table))[:RUN_AGAIN].astype(np.int64)
     seeds = scene.rng.integers(2**63, size=SECRETS).tolist()
-    result = run_again(scene.flow, people, seeds, scene.rng, seconds=scene.seconds, say=scene.say)
+    result = run_again(scene.flow.run, people, seeds, scene.rng, seconds=scene.seconds, say=scene.say)
     if result is None:
         return ()
     certain = max(result.certain, result.certain_by_group, key=lambda rate: rate.share)
@@ -279,7 +279,7 @@ def minimality(scene: Scene) -> tuple[Outcome, ...]:
     were left out."""
     scene.say(0.0, "Running the method under other values")
     flow = None if scene.flow is None or scene.flow.left_out else scene.flow
-    result = None if flow is None else ways_of(flow, scene.rng, seconds=scene.seconds, say=scene.say)
+    result = None if flow is None else ways_of(flow.run, scene.rng, seconds=scene.seconds, say=scene.say)
     if result is None:
         return ()
     return (Outcome("minimality", (Rate(result.certain.tries, result.certain.tries), result.certain), result.sentence),)

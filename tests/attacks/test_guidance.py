@@ -40,7 +40,7 @@ def finding_in(flow: Flow) -> Finding:
 
 @pytest.mark.parametrize("flow", [flow_of(1, 10), flow_of(4, 10), people(), people(l=2), people(generalizer="pack")])
 def test_figure__is_the_attack_s(flow: Flow) -> None:
-    result = minimality(flow, np.random.default_rng(0), runs=RUNS, swaps=SWAPS)
+    result = minimality(flow.run, np.random.default_rng(0), runs=RUNS, swaps=SWAPS)
     assert result is not None
     finding = finding_in(flow)
     assert finding.figure.removeprefix("≤ ") == f"{result.certain.right:,.0f} of {result.certain.tries:,} rows"
@@ -52,7 +52,7 @@ def test_figure__is_the_attack_s(flow: Flow) -> None:
 
 def test_runs__bound_who_is_tried() -> None:
     flow = people()
-    results = [minimality(flow, np.random.default_rng(0), runs=runs, swaps=10) for runs in (0, 10, 40, 160, 640)]
+    results = [minimality(flow.run, np.random.default_rng(0), runs=runs, swaps=10) for runs in (0, 10, 40, 160, 640)]
     tries = [result.certain.tries for result in results if result]
     assert tries == sorted(tries)
     assert tries[0] == 0 < tries[1] < tries[-1] <= 300
@@ -91,7 +91,7 @@ def test_method_that_does_not_look__has_no_finding() -> None:
     bare = flow.table[["age", "sex"]]
     schema = Schema.of(bare, quasi_identifying=["age", "sex"])
     assert Flow(bare, schema, Settings(k=5, generalizer="uniform")).guidance == ()
-    result = minimality(flow, np.random.default_rng(0), runs=RUNS)
+    result = minimality(flow.run, np.random.default_rng(0), runs=RUNS)
     assert result is not None
     assert result.certain.right == 0
 

@@ -58,7 +58,7 @@ def test_minimality__is_what_whole_flows_say(settings: dict) -> None:
     certain = 0
     for seed in range(4):
         flow = flow_of(seed, **settings)
-        result = minimality(flow, np.random.default_rng(0))
+        result = minimality(flow.run, np.random.default_rng(0))
         assert result is not None
         slow = slow_minimality(flow)
         assert (result.certain.right, result.already.right) == slow[:2]
@@ -71,8 +71,8 @@ def test_minimality__is_what_whole_flows_say(settings: dict) -> None:
 def test_walk__bounds_what_enumeration_says() -> None:
     for seed in range(4):
         flow = flow_of(seed, 12, k=6)
-        exact = minimality(flow, np.random.default_rng(0), most=10**6)
-        bound = minimality(flow, np.random.default_rng(seed), most=0)
+        exact = minimality(flow.run, np.random.default_rng(0), most=10**6)
+        bound = minimality(flow.run, np.random.default_rng(seed), most=0)
         assert exact is not None
         assert bound is not None
         assert (bound.whole, bound.walks, bound.gain) == (False, 12, None)
@@ -80,7 +80,7 @@ def test_walk__bounds_what_enumeration_says() -> None:
         assert bound.certain.right >= 0
         assert ("at most" in bound.sentence) == (bound.certain.right > 0)
     free = flow_of(0, 12, k=6, grouping="median-mondrian")  # values play no part: everybody's changes on the walk
-    result = minimality(free, np.random.default_rng(0), most=0)
+    result = minimality(free.run, np.random.default_rng(0), most=0)
     assert result is not None
     assert result.certain.right == 0
 
@@ -91,8 +91,8 @@ def test_group_by_group__knows_more_than_the_whole() -> None:
         flow = flow_of(seed, 10)
         ways = number_of_ways([np.flatnonzero(flow.parts.part == part) for part in np.unique(flow.parts.part)],
                               pd.factorize(flow.table["s"])[0])  # fmt: skip
-        whole = minimality(flow, np.random.default_rng(0))
-        single = minimality(flow, np.random.default_rng(0), most=ways - 1)
+        whole = minimality(flow.run, np.random.default_rng(0))
+        single = minimality(flow.run, np.random.default_rng(0), most=ways - 1)
         assert whole is not None
         assert single is not None
         assert single.whole == (ways == 1)
@@ -100,27 +100,27 @@ def test_group_by_group__knows_more_than_the_whole() -> None:
 
 
 def test_packed__regions_are_all_that_can_be_said_without_the_secret() -> None:
-    results = [minimality(flow_of(seed, 10, generalizer="pack"), np.random.default_rng(0)) for seed in range(6)]
+    results = [minimality(flow_of(seed, 10, generalizer="pack").run, np.random.default_rng(0)) for seed in range(6)]
     assert sum(result.certain.right for result in results if result) > 0
     for root in ({"min_leaf": 10}, {"grouping": "median-mondrian"}):
         free = [
-            minimality(flow_of(seed, 10, generalizer="pack", **root), np.random.default_rng(0)) for seed in range(3)
+            minimality(flow_of(seed, 10, generalizer="pack", **root).run, np.random.default_rng(0)) for seed in range(3)
         ]
         assert [(result.certain.right, round(result.gain, 12)) for result in free if result] == [(0, 0)] * 3
 
 
 def test_not_counted__when_there_is_no_time_or_nothing_to_count() -> None:
     flow = flow_of(0)
-    none = minimality(flow, np.random.default_rng(0), seconds=-1)
+    none = minimality(flow.run, np.random.default_rng(0), seconds=-1)
     assert none is not None
     assert none.certain == Rate(0, 0)
     assert none.sentence.startswith("Not counted")
-    assert minimality(flow_of(0, generalizer="tiered", k=3), np.random.default_rng(0)) is None
+    assert minimality(flow_of(0, generalizer="tiered", k=3).run, np.random.default_rng(0)) is None
     table, schema = few(0)
     bare = Flow(table[["x", "y"]], Schema.of(table[["x", "y"]], quasi_identifying=["x", "y"]), Settings(k=2))
-    assert minimality(bare, np.random.default_rng(0)) is None
+    assert minimality(bare.run, np.random.default_rng(0)) is None
     with pytest.raises(CancelledError):
-        minimality(flow, np.random.default_rng(0), say=stop)
+        minimality(flow.run, np.random.default_rng(0), say=stop)
 
 
 def stop(share: float, what: str) -> None:
@@ -130,7 +130,7 @@ def stop(share: float, what: str) -> None:
 def test_attack__says_it_in_the_report_s_words() -> None:
     flow = flow_of(1, 10)
     outcome = attack(flow.table, flow.released, flow.schema, flow.encoded, flow=flow, tries=10)["minimality"]
-    result = minimality(flow, np.random.default_rng(0))
+    result = minimality(flow.run, np.random.default_rng(0))
     assert result is not None
     assert outcome.sentence == result.sentence
     assert (outcome.rates[1], outcome.rates[0].tries) == (result.certain, result.certain.tries)

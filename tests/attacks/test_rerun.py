@@ -51,7 +51,7 @@ def test_certain__is_what_whole_flows_say(settings: dict) -> None:
             table, schema, Settings(k=2, numbers="range", **{"grouping": "least", "generalizer": "uniform", **settings})
         )
         expected = sum(slow_certain(flow, person) for person in range(len(table)))
-        result = rerun(flow, np.arange(len(table)), [1, 2, 3, 4], np.random.default_rng(0), most=EVERYBODY)
+        result = rerun(flow.run, np.arange(len(table)), [1, 2, 3, 4], np.random.default_rng(0), most=EVERYBODY)
         assert result is not None
         assert result.certain == Rate(expected, len(table))
         assert result.certain_by_group.right <= result.certain.right
@@ -67,9 +67,9 @@ def test_packed__the_secret_hides_and_its_holder_knows() -> None:
         settings = Settings(k=2, grouping="least", generalizer="pack", min_leaf=14, numbers="range")
         people = np.arange(len(table))
         flow = Flow(table, schema, settings, rng=np.random.default_rng(99))
-        mine = rerun(flow, people, range(6), np.random.default_rng(0), most=EVERYBODY)
+        mine = rerun(flow.run, people, range(6), np.random.default_rng(0), most=EVERYBODY)
         theirs = rerun(
-            Flow(table, schema, settings, rng=np.random.default_rng(99)), people, [99], np.random.default_rng(0),
+            Flow(table, schema, settings, rng=np.random.default_rng(99)).run, people, [99], np.random.default_rng(0),
             most=EVERYBODY,
         )  # fmt: skip
         assert mine is not None
@@ -86,7 +86,7 @@ def test_contents__are_what_the_box_admits() -> None:
     table, schema = few(0)
     flow = Flow(table, schema, Settings(k=3, grouping="least", generalizer="uniform", numbers="range"))
     for person in range(len(table)):
-        contents = contents_of(flow, person, EVERYBODY, np.random.default_rng(0), values(flow))
+        contents = contents_of(flow.run, person, EVERYBODY, np.random.default_rng(0), values(flow))
         place = int(np.flatnonzero(flow.release.order == person)[0])
         admitted = 1
         for name in schema.quasi_identifying:
@@ -95,14 +95,14 @@ def test_contents__are_what_the_box_admits() -> None:
             admitted *= sum(one.admits(str(value), value if name != "c" else None) for value in table[name].unique())
         assert len(contents) == len({content.tobytes() for content in contents}) == admitted
         assert np.array_equal(contents[0], flow.encoded.codes.matrix()[person])
-        few_contents = contents_of(flow, person, 2, np.random.default_rng(0), values(flow))
+        few_contents = contents_of(flow.run, person, 2, np.random.default_rng(0), values(flow))
         assert len(few_contents) == min(3, admitted)
 
 
 def test_groups__are_those_of_the_release() -> None:
     table, schema = few(1, 14)
     flow = Flow(table, schema, Settings(k=2, grouping="least", generalizer="pack", min_leaf=14, numbers="range"))
-    groups = groups_of(flow.encoded, flow.parts, other_values(flow), values(flow))
+    groups = groups_of(flow.encoded, flow.parts, other_values(flow.run), values(flow))
     assert len(groups.of) == len(flow.look_alikes.sizes)
     class_of = np.empty(len(table), np.int64)
     class_of[flow.release.order] = flow.look_alikes.class_of
@@ -112,7 +112,7 @@ def test_groups__are_those_of_the_release() -> None:
 def test_rerun__ends_in_time_and_when_it_is_stopped() -> None:
     table, schema = few(0)
     flow = Flow(table, schema, Settings(k=2, grouping="least", generalizer="uniform"))
-    nobody = rerun(flow, np.arange(10), [1, 2], np.random.default_rng(0), seconds=0.0)
+    nobody = rerun(flow.run, np.arange(10), [1, 2], np.random.default_rng(0), seconds=0.0)
     assert nobody is not None
     assert (nobody.certain.tries, nobody.again.tries) == (0, len(flow.look_alikes.sizes))
 
@@ -120,7 +120,7 @@ def test_rerun__ends_in_time_and_when_it_is_stopped() -> None:
         raise CancelledError("stopped")
 
     with pytest.raises(CancelledError):
-        rerun(flow, np.arange(10), [1], np.random.default_rng(0), say=stop)
+        rerun(flow.run, np.arange(10), [1], np.random.default_rng(0), say=stop)
     shared = Flow(table, schema, Settings(k=4, grouping="least", generalizer="tiered"))
     assert len(shared.parts.shared_record)
-    assert rerun(shared, np.arange(10), [1], np.random.default_rng(0)) is None
+    assert rerun(shared.run, np.arange(10), [1], np.random.default_rng(0)) is None
