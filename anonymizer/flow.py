@@ -55,7 +55,7 @@ from anonymizer.releasing.tiers import Parts
 from anonymizer.releasing.treat import treated_table
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import OF_POPULATION, RUN, Limits, Settings
-from anonymizer.stages import DEPENDS, Answer, Place, stage
+from anonymizer.stages import DEPENDS, Answer, LazyValue, stage
 from anonymizer.suppression.choice import staying_rows
 
 TREE = ("schema", "recipe")
@@ -87,7 +87,7 @@ class Flow:
     def __init__(
         self, table: pd.DataFrame, schema: Schema, settings: Settings | None = None, *, against_original: bool = True,
         reading: Reading | None = None, rng: np.random.Generator | None = None,
-        reasons: Mapping[str, str] | None = None, stages: Mapping[str, tuple[Any, Place[Any]]] | None = None,
+        reasons: Mapping[str, str] | None = None, stages: Mapping[str, tuple[Any, LazyValue[Any]]] | None = None,
         turn: Turn = nullcontext, population: Population = WHOLE, earlier: Sequence[Earlier | OtherPeople] = (),
     ) -> None:  # fmt: skip
         self.table, self.schema, self.settings = table, schema, settings or Settings()
@@ -97,7 +97,9 @@ class Flow:
         values = {on: self._dependency(on) for on in {on for needs in DEPENDS.values() for on in needs}}
         keys = {name: tuple(values[on] for on in needs) for name, needs in DEPENDS.items()}
         same = {name: stage for name, stage in (stages or {}).items() if name in keys and stage[0] == keys[name]}
-        self._stages: dict[str, tuple[Any, Place[Any]]] = {name: (key, Place()) for name, key in keys.items()} | same
+        self._stages: dict[str, tuple[Any, LazyValue[Any]]] = {
+            name: (key, LazyValue()) for name, key in keys.items()
+        } | same
 
     def _dependency(self, name: str) -> Any:
         if name in ("schema", "quasi_identifying", "person"):
@@ -162,7 +164,7 @@ class Flow:
         return sum(here.seconds for here, there in places if here.ready and not there.ready)
 
     def _once(self, stage: str, compute: Callable[[], Answer]) -> Answer:
-        place: Place[Answer] = self._stages[stage][1]
+        place: LazyValue[Answer] = self._stages[stage][1]
         if place.ready:
             return place.get(compute)
         with self.turn(self.is_long(stage)):  # before the place's lock: who waits for a turn must hold nothing up

@@ -1,4 +1,4 @@
-"""Lazy values that several flows share: what a stage is, and the place where its answer is kept."""
+"""Lazy values that several flows share, and what a stage is."""
 
 import time
 from collections.abc import Callable
@@ -15,8 +15,8 @@ _clock = local()
 """``inside``: the seconds that answers took which were computed for the one that is being computed, by thread."""
 
 
-class Place(Generic[Answer]):
-    """The place of one answer: computed when it is first asked for, by one thread. ``seconds``: what that took, without
+class LazyValue(Generic[Answer]):
+    """A value that is computed when it is first asked for, by one thread. ``seconds``: what that took, without
     the answers that it had to wait for."""
 
     __slots__ = ("_answer", "_lock", "ready", "seconds")

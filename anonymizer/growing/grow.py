@@ -27,7 +27,15 @@ from anonymizer.growing.subtree import (
 from anonymizer.growing.target import bits_of, moments_of_steps
 from anonymizer.growing.threads import one_thread
 from anonymizer.growing.tree import Persons, Tree
-from anonymizer.growing.waves import KERNEL_CRITERIA, Here, Orders, Splitter, choose_split, divide_large, division_of
+from anonymizer.growing.waves import (
+    KERNEL_CRITERIA,
+    LocalSplitter,
+    Orders,
+    Splitter,
+    choose_split,
+    divide_large,
+    division_of,
+)
 from anonymizer.settings import offer
 
 CRITERIA = ("entropy", "gini", "sse", "blend", "in-order")
@@ -145,7 +153,7 @@ def grow_from(
         divisions = divide_in_order(cast(RecordSource, source), growth, orders)
         growth = growth._replace(min_leaf=root.n)  # nothing is left to divide
     else:
-        here = partial(Here, cast(RecordSource, source))
+        here = partial(LocalSplitter, cast(RecordSource, source))
         divisions = divide_large(source, growth, (splitter or here)(growth, orders))
     ends = [node for node, _ in preorder(root, divisions) if node.key not in divisions]
     subtrees = dict(zip([node.key for node in ends], source.finish(ends, growth), strict=True))

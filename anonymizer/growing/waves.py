@@ -80,7 +80,7 @@ def divide_large(source: BranchSource, growth: Growth, splitter: Splitter) -> di
     return divisions
 
 
-class Here:
+class LocalSplitter:
     """The best splits of nodes whose histograms are in this process until their children have theirs."""
 
     def __init__(self, source: RecordSource, growth: Growth, orders: Orders) -> None:
