@@ -65,7 +65,7 @@ def opened(folder: Path, rows: int, workers: int, stay: bool) -> np.ndarray:
         return tuple(replace(share, most=share.most if stay else rows) for share in shares_of(*arguments))
 
     with patch.object(of_table, "shares_of", shares):
-        table = of_table.Elsewhere(cluster, open_table(folder, 1), schema)
+        table = of_table.ClusterTable(cluster, open_table(folder, 1), schema)
     (encoding,), steps = table.here.encodings, cluster.steps.values()
     figures = [
         sum(step.cpu for step in steps), max(cluster.received) / 1e6, sum(step.back for step in steps) / 1e6,

@@ -17,13 +17,13 @@ from anonymizer.releasing.tiers import Made
 from anonymizer.settings import Settings
 from anonymizer.workers import leaving
 from anonymizer.workers.leaving import Boxed, Span
-from anonymizer.workers.table import Elsewhere
+from anonymizer.workers.table import ClusterTable
 
 
-class Leaving:
+class RemoteRelease:
     """A release whose rows are on workers: where its parts are, and their cells here."""
 
-    def __init__(self, table: Elsewhere, parts: list[Any], n_parts: int, made: Made, settings: Settings) -> None:
+    def __init__(self, table: ClusterTable, parts: list[Any], n_parts: int, made: Made, settings: Settings) -> None:
         """Let workers make the cells. ``parts``: of each share, a future of the part of each record; ``made``: how."""
         self.table, self.settings, self.parts, self.made = table, settings, parts, made
         s, self.cluster = settings, table.cluster

@@ -28,7 +28,7 @@ from anonymizer.workers.nodes import Bundle
 from anonymizer.workers.persons import compact
 from anonymizer.workers.questions import Share, guarded
 from anonymizer.workers.shares import Coding, codes_of, coding_of
-from anonymizer.workers.table import Elsewhere
+from anonymizer.workers.table import ClusterTable
 
 
 class Packs(NamedTuple):
@@ -112,7 +112,7 @@ def number(part: NDArray[np.int32], firsts: list[int], groups: list[NDArray[np.i
 
 
 def pack_groups(
-    table: Elsewhere,
+    table: ClusterTable,
     tree: Tree,
     group: NDArray[np.int32],
     encoded: EncodedTable,
@@ -140,7 +140,7 @@ def pack_groups(
     return futures, firsts[-1]
 
 
-def seed_of_shares(table: Elsewhere) -> bytes:
+def seed_of_shares(table: ClusterTable) -> bytes:
     """Return what :func:`anonymizer.releasing.secret.seed_of` does of the whole table; the key stays here."""
     key = read_key()
     contents = table.cluster.answers(table.ask("content", content, digests_of(table.here.encodings, key)))

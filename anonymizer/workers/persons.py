@@ -195,7 +195,7 @@ def ends(coding: Coding, of_shares: list[Numbers]) -> dict[str, PersonEnds]:
     }
 
 
-class PersonsElsewhere:
+class ClusterPersons:
     """The persons of a table on the workers of a cluster: here are their number and what adds up of them."""
 
     def __init__(

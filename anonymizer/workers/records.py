@@ -12,7 +12,7 @@ from anonymizer.growing.target import entropy, gini, sse_of_tallies
 from anonymizer.workers import nodes as of_nodes
 from anonymizer.workers.branches import finish
 from anonymizer.workers.questions import guarded
-from anonymizer.workers.table import BINS, Elsewhere
+from anonymizer.workers.table import BINS, ClusterTable
 
 NOTHING = np.empty(0, np.uint8)
 
@@ -43,7 +43,7 @@ class Records:
     """Records on workers as a source of growing. A question is the share and every division so far, so whoever is asked
     can answer; a node below ``enough`` records is grown on one worker, which gets its records from the others."""
 
-    def __init__(self, table: Elsewhere, enough: int | None = None, k: int = 0) -> None:
+    def __init__(self, table: ClusterTable, enough: int | None = None, k: int = 0) -> None:
         self.table, self.cluster, self.k = table, table.cluster, k
         self.history: list[Division] = []
         self.route: Any = ()

@@ -39,14 +39,14 @@ from anonymizer.workers import leaving
 from anonymizer.workers.branches import LOCAL, with_pieces
 from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.columns import Columns
-from anonymizer.workers.folder import Leaving
+from anonymizer.workers.folder import RemoteRelease
 from anonymizer.workers.lines import pack_groups
 from anonymizer.workers.records import Records
-from anonymizer.workers.table import Elsewhere
+from anonymizer.workers.table import ClusterTable
 
 
 def grow_shares(
-    table: Elsewhere, recipe: Recipe, enough: int | None = None, k: int = 0
+    table: ClusterTable, recipe: Recipe, enough: int | None = None, k: int = 0
 ) -> tuple[Tree, NDArray[np.int64]]:
     """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table, and the number of
     each of its nodes there: it is without what :mod:`anonymizer.workers.branches` cuts off, where there is a ``k``."""
@@ -68,7 +68,7 @@ def grow_shares(
 
 
 def divide(
-    table: Elsewhere, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None
+    table: ClusterTable, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None
 ) -> tuple[list[Any], int, Made]:
     """Return a future of the part of each record of each share, in which all rows have the same cells, how many
     parts there are, and how they were made. ``group`` (m,): of a pruned tree; ``rng``: the secret of packing, of
@@ -87,7 +87,7 @@ def divide(
 
 
 def refine(
-    table: Elsewhere, tree: Tree, group: NDArray[np.int32], encoded: EncodedTable, limits: Limits
+    table: ClusterTable, tree: Tree, group: NDArray[np.int32], encoded: EncodedTable, limits: Limits
 ) -> tuple[Tree, NDArray[np.int32]]:
     """Return what :func:`anonymizer.groups.refine.refine_nodes` does: each group is cut on one worker, which gets
     its records from the others."""
@@ -135,7 +135,7 @@ def release_on(
 ) -> FilesResult:
     """Return what :func:`release_elsewhere` does, on a cluster that is open."""
     s = settings
-    table = Elsewhere(cluster, source, schema, options)
+    table = ClusterTable(cluster, source, schema, options)
     digests = table.digests()
     coded, who = table.here.table.encoded, table.persons
     if (table.n_records if who is None else who.n) < s.k:
@@ -147,7 +147,7 @@ def release_on(
     grouping, pruning, worst = groups_of(tree, coded, schema, s)
     worst = tuple(replace(one, node=int(numbers[one.node])) for one in worst)  # as in the whole tree
     parts = divide(table, tree, np.asarray(pruning.group_of_node()), s, rng)
-    release = Leaving(table, *parts, settings=s)
+    release = RemoteRelease(table, *parts, settings=s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)
     digest = source.digest(ChainMap(table.passed, *cluster.answers(digests)))

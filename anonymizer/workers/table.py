@@ -23,7 +23,7 @@ from anonymizer.workers import leaving, persons, shares
 from anonymizer.workers.bounds import bins_of_shares
 from anonymizer.workers.cluster import Cluster
 from anonymizer.workers.leaving import Routes
-from anonymizer.workers.persons import PersonsElsewhere
+from anonymizer.workers.persons import ClusterPersons
 from anonymizer.workers.questions import shares_of
 from anonymizer.workers.shares import Coding
 
@@ -31,7 +31,7 @@ BINS = 8
 """Questions in which each worker grows small nodes: so much of its share is on its way at a time."""
 
 
-class Elsewhere:
+class ClusterTable:
     """A table on the workers of a cluster: its shares, its coding here, and the same as a future that workers ask each
     other for."""
 
@@ -52,7 +52,7 @@ class Elsewhere:
         self.here: Coding = cluster.answer(self.coding)
         self.facts: tuple[ColumnFacts, ...] = ()
         self.numbering: Any = None
-        self.persons: PersonsElsewhere | None = None
+        self.persons: ClusterPersons | None = None
         if person_columns(schema):
             stays = schema.person is not None
             speaking = [cluster.ask("whose", persons.read, share, stays, share=share.number) for share in self.shares]
@@ -60,7 +60,7 @@ class Elsewhere:
             self.facts = cluster.answer(cluster.ask("facts", persons.facts, numbering))
             if stays:
                 self.numbering = numbering
-                self.persons = PersonsElsewhere(cluster, self.shares, self.coding, numbering, self.facts[0])
+                self.persons = ClusterPersons(cluster, self.shares, self.coding, numbering, self.facts[0])
 
     @property
     def n_records(self) -> int:

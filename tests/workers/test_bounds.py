@@ -27,7 +27,7 @@ from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.questions import Share
 from anonymizer.workers.remote import release_on
 from anonymizer.workers.shares import LocalNumbers, Tallies
-from anonymizer.workers.table import Elsewhere
+from anonymizer.workers.table import ClusterTable
 from tests.partitions.tables import people, schema_of, write_pieces
 from tests.sweeps import few
 from tests.workers.killing import killing
@@ -137,7 +137,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Schema]:
 
 def test_the_coding_of_shares__has_the_encodings_of_one_machine(two: Cluster, source: tuple[Path, Schema]) -> None:
     table = open_table(source[0], 50_000)
-    there, here = Elsewhere(two, table, source[1]).here, code_table(table, source[1])
+    there, here = ClusterTable(two, table, source[1]).here, code_table(table, source[1])
     assert set(there.bins) == {"income", "salary"}
     assert len(there.table.columns["income"].values) <= MAX_CODES
     assert there.table.encoded.notes == here.encoded.notes
@@ -200,7 +200,7 @@ def test_an_infinite_number__is_said_without_a_value(tmp_path: Path, two: Cluste
     with pytest.raises(EncodeError) as here:
         code_table(pieces, schema)
     with pytest.raises(EncodeError) as there:
-        Elsewhere(two, pieces, schema)
+        ClusterTable(two, pieces, schema)
     assert str(there.value) == str(here.value)
     assert "inf" not in str(there.value)
 

@@ -16,7 +16,7 @@ from anonymizer.partitions.records import grow_pieces
 from anonymizer.settings import Limits, Settings
 from anonymizer.workers.cluster import Cluster
 from anonymizer.workers.remote import grow_shares, release_on
-from anonymizer.workers.table import Elsewhere
+from anonymizer.workers.table import ClusterTable
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import numbered
 from tests.workers.runs import same_files
@@ -35,7 +35,7 @@ def test_groups_of_least_pruning__are_those_of_whole_branches(
     schema = schema_of(whole_frame(table), sensitive=["cost", "visits", "diagnosis"], target=target)
     coded = code_table(pieces, schema).encoded
     whole, _ = grow_pieces(code_table(pieces, schema), Recipe(None, 2), 700, 500)
-    there = Elsewhere(two, pieces, schema)
+    there = ClusterTable(two, pieces, schema)
     short, places = grow_shares(there, Recipe(None, 2), 500, k)
     assert len(places) == short.n_nodes
     assert short.n_nodes < whole.n_nodes or k == 2

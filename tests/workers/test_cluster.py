@@ -31,7 +31,7 @@ from anonymizer.workers import leaving, questions, shares
 from anonymizer.workers.cluster import Cluster, ClusterError, open_cluster
 from anonymizer.workers.questions import Failure, Share, guarded
 from anonymizer.workers.remote import grow_shares, release_on
-from anonymizer.workers.table import Elsewhere
+from anonymizer.workers.table import ClusterTable
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree, numbered
 from tests.partitions.webhdfs import serve
@@ -69,7 +69,7 @@ def test_sensitive_numbers_on_a_cluster__grow_the_tree_of_one_machine(
 ) -> None:
     schema = schema_of(whole_frame(numbered(3000)[0]), sensitive=["cost", "visits", "diagnosis"], target=target)
     table = open_table(numbers, 600)
-    there, coded = Elsewhere(two, table, schema), code_table(table, schema)
+    there, coded = ClusterTable(two, table, schema), code_table(table, schema)
     for enough in (300, 10_000):
         expected, _ = grow_pieces(coded, Recipe(None, 2), 700, enough)
         assert expected.n_nodes > 5
@@ -102,7 +102,7 @@ def test_sensitive_numbers_on_a_cluster__are_released_as_on_one_machine(
 
 def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, Schema]) -> None:
     table = open_table(source[0], 900)
-    there, coded = Elsewhere(two, table, source[1]), code_table(table, source[1])
+    there, coded = ClusterTable(two, table, source[1]), code_table(table, source[1])
     for criterion, enough in (("entropy", 500), ("gini", 900), ("entropy", 10_000)):
         expected, _ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
         assert_same_tree(grow_shares(there, Recipe(criterion, 2), enough)[0], expected)
@@ -166,13 +166,13 @@ def test_delimited_text__is_released_as_on_one_machine(tmp_path: Path, two: Clus
     assert result.notes == expected.notes
     only = replace(table, pieces=table.pieces[:1])
     with pytest.raises(ReadError, match="has no rows"):
-        Elsewhere(two, only, schema)
-    there, coded = Elsewhere(two, table, schema), code_table(table, schema)
+        ClusterTable(two, only, schema)
+    there, coded = ClusterTable(two, table, schema), code_table(table, schema)
     assert there.sample(77).frame.equals(coded.sample(77).frame)
     assert sum(there.here.rows) == coded.n_records
     assert coded.columns["income"].values.dtype == np.float64
     with pytest.raises(SchemaError, match="does not fit the table"):
-        Elsewhere(two, table, schema_of(people(10)))
+        ClusterTable(two, table, schema_of(people(10)))
 
 
 def test_one_large_file_of_text__is_shared_out(tmp_path: Path, two: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_one_large_file_of_text__is_shared_out(tmp_path: Path, two: Cluster, mon
     source, frame = tmp_path / "one.csv", people(3000, 5)
     frame.to_csv(source, index=False)
     schema, changes = schema_of(frame), {"generalizer": "refine", "grouping": "least"}
-    there = Elsewhere(two, open_table(source), schema)
+    there = ClusterTable(two, open_table(source), schema)
     assert [len(share.table.pieces) > 2 for share in there.shares] == [True, True]
     assert max(there.here.rows) < 1600
     assert there.passed == {source: sha256(source.read_bytes()).hexdigest()}
@@ -194,7 +194,7 @@ def test_one_large_file_of_text__is_shared_out(tmp_path: Path, two: Cluster, mon
 
 def test_a_share_without_a_record__answers_every_question(tmp_path: Path, two: Cluster, text: Path) -> None:
     table, schema = open_table(text), schema_of(people(3000, 5).assign(weight=""))
-    there = Elsewhere(two, table, schema)
+    there = ClusterTable(two, table, schema)
     first, *rest = (replace(there.shares[0], number=at, table=replace(table, pieces=(piece,)))
                     for at, piece in enumerate(table.pieces))  # fmt: skip
     there.shares = (first, *rest)
@@ -220,7 +220,7 @@ def test_sockets_listen_on_the_loopback_address__and_logs_hold_no_value(
             assert socket.laddr.ip == "127.0.0.1" or socket.status != psutil.CONN_LISTEN, socket
     assert two.folder is not None
     assert two.folder.stat().st_mode & 0o777 == 0o700
-    table = Elsewhere(two, open_table(source[0], 900), source[1])
+    table = ClusterTable(two, open_table(source[0], 900), source[1])
     assert CANARY in set(table.here.table.columns["town"].values)
     spoilt = two.ask("spoilt", leaving.sample, table.shares[0], table.coding, np.array([10**9]), None, share=0)
     with pytest.raises(ClusterError, match=r"'sample' of share 0 failed on a worker: IndexError in leaving\.py"):
@@ -239,11 +239,11 @@ def test_damaged_text_and_packing__leave_no_value_in_logs(
     before = good.read_text("utf-8")
     good.write_text(before + f"1;2;{CANARY};{CANARY}\n", "utf-8")
     with pytest.raises(ReadError, match=r"part-3\.csv cannot be read") as refusal:
-        Elsewhere(two, open_table(text), schema)
+        ClusterTable(two, open_table(text), schema)
     columns = before.splitlines()[-1].split(";")
     good.write_text(before + ";".join([CANARY, *columns[1:]]) + "\n", "utf-8")
     with pytest.raises(EncodeError, match="'age' is numeric") as other:
-        Elsewhere(two, open_table(text), schema)
+        ClusterTable(two, open_table(text), schema)
     packed = Settings(generalizer="pack", grouping="least")
     release_on(two, open_table(source[0], 900), source[1], tmp_path / "out", packed, rows=900)
     words = "".join(capfd.readouterr()) + str(refusal.value) + str(other.value)
@@ -284,7 +284,7 @@ def test_too_little_memory__is_said_with_what_helps() -> None:
 def test_a_question__asked_twice_and_of_another_worker_has_one_answer(
     two: Cluster, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = Elsewhere(two, open_table(source[0], 900), source[1])
+    table = ClusterTable(two, open_table(source[0], 900), source[1])
     questions = []
     for place in two.workers():
         monkeypatch.setattr(two, "place", lambda number, place=place: place)
@@ -348,7 +348,7 @@ def test_files_at_an_address__are_read_by_workers(
         anonymize_files(folder, schema, tmp_path / f"{name}-here", rows=900, **how)
         with serve(folder.parent) as address:
             table = open_table(f"{address}/{folder.name}", 900)
-            there = Elsewhere(two, table, schema)
+            there = ClusterTable(two, table, schema)
             assert len(there.shares) == 2
             release_on(two, table, schema, tmp_path / f"{name}-there", Settings(**how), rows=900)
         assert same_files(tmp_path / f"{name}-there", tmp_path / f"{name}-here")

@@ -14,7 +14,7 @@ from anonymizer.groups.recipe import Recipe
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import choose_split, grow, grow_from, tree_of
 from anonymizer.growing.records import Growth, InMemory, heights_of
-from anonymizer.growing.waves import Here
+from anonymizer.growing.waves import LocalSplitter
 from anonymizer.partitions.coded import CodedTable, code_table
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.records import grow_pieces
@@ -22,7 +22,7 @@ from anonymizer.schema import Schema
 from anonymizer.workers import columns
 from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.remote import grow_shares
-from anonymizer.workers.table import Elsewhere
+from anonymizer.workers.table import ClusterTable
 from tests.partitions.tables import QUASI, people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree, numbered
 
@@ -54,7 +54,7 @@ def test_columns_on_several_workers__grow_the_tree_of_one_machine(
     table, schema, coded = source
     for enough in (150, 900):
         expected, _ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
-        tree, _ = grow_shares(Elsewhere(two, table, schema), Recipe(criterion, 2), enough)
+        tree, _ = grow_shares(ClusterTable(two, table, schema), Recipe(criterion, 2), enough)
         assert_same_tree(tree, expected)
 
 
@@ -65,12 +65,12 @@ def test_numbers_in_columns_on_several_workers__grow_the_tree_of_one_machine(
     table, schema = numbered(3000)
     pieces = open_table(write_pieces(tmp_path / "in", table, [900, 2100], 500), 600)
     expected, _ = grow_pieces(code_table(pieces, schema), Recipe(None, 2), 700, 200)
-    assert_same_tree(grow_shares(Elsewhere(two, pieces, schema), Recipe(None, 2), 200)[0], expected)
+    assert_same_tree(grow_shares(ClusterTable(two, pieces, schema), Recipe(None, 2), 200)[0], expected)
 
 
 def test_the_client__receives_no_histogram(two: Cluster, source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     table, schema, _ = source
-    there, answers, steps = Elsewhere(two, table, schema), two.answers, set()
+    there, answers, steps = ClusterTable(two, table, schema), two.answers, set()
 
     def answering(futures: list[Any]) -> list[Any]:
         steps.update(future.key.rsplit("-", 2)[-2] for future in futures)
@@ -104,7 +104,7 @@ def test_a_worker_that_is_killed_with_sums__changes_nothing(
             return future
 
         monkeypatch.setattr(cluster, "ask", asking)
-        tree, _ = grow_shares(Elsewhere(cluster, table, schema), Recipe("entropy", 2), 150)
+        tree, _ = grow_shares(ClusterTable(cluster, table, schema), Recipe("entropy", 2), 150)
         assert_same_tree(tree, expected)
         assert killed
 
@@ -153,12 +153,12 @@ def test_a_splitter_that_is_given__chooses(monkeypatch: pytest.MonkeyPatch) -> N
     expected = grow(encoded)
     source, waves = InMemory(encoded), []
 
-    class Counting(Here):
+    class Counting(LocalSplitter):
         def best(self, divisions: Any, families: Any) -> Any:
             waves.append(len(families))
             return super().best(divisions, families)
 
-    def splitter(growth: Growth, orders: Any) -> Here:
+    def splitter(growth: Growth, orders: Any) -> LocalSplitter:
         return Counting(source, growth, orders)
 
     subtree = grow_from(source, encoded.encodings, "entropy", 2, None, 8, splitter=splitter)

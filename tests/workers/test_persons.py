@@ -17,7 +17,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers.cluster import Cluster
 from anonymizer.workers.remote import grow_shares, release_on
-from anonymizer.workers.table import Elsewhere
+from anonymizer.workers.table import ClusterTable
 from tests.partitions.tables import visits, visits_schema, whole_frame, write_pieces
 from tests.workers.killing import killing
 from tests.workers.runs import same_files
@@ -68,7 +68,7 @@ def test_persons_on_a_cluster__are_released_as_on_one_machine(
 
 def test_persons_of_nodes__are_those_of_one_machine(two: Cluster, source: tuple[Path, Schema]) -> None:
     table = open_table(source[0], 900)
-    there, coded = Elsewhere(two, table, source[1]), code_table(table, source[1])
+    there, coded = ClusterTable(two, table, source[1]), code_table(table, source[1])
     expected, _ = grow_pieces(coded, Recipe("entropy", 2), 1000, 500)
     persons = grow_shares(there, Recipe("entropy", 2), 500)[0].persons
     assert persons.n.tolist() == expected.persons.n.tolist()

@@ -18,7 +18,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.remote import release_on
-from anonymizer.workers.table import Elsewhere
+from anonymizer.workers.table import ClusterTable
 from tests.conftest import ROOT
 from tests.partitions.tables import write_pieces
 from tests.workers.runs import CANARY, CASES, same_files
@@ -108,7 +108,7 @@ def refusal_of_infinity(cluster: Cluster, tmp_path: Path) -> str:
     pieces = write_pieces(tmp_path / "infinite", pa.Table.from_pandas(table, preserve_index=False), [])
     schema = Schema.of(table.head(9), quasi_identifying=["x"], sensitive=["ill"])
     with pytest.raises(AnonymizerError) as refusal:
-        Elsewhere(cluster, open_table(pieces, 80_000), schema)
+        ClusterTable(cluster, open_table(pieces, 80_000), schema)
     return str(refusal.value)
 
 
@@ -116,7 +116,7 @@ def refusal_of_absent_input(cluster: Cluster, table: PartitionedTable, schema: S
     """Return what is said where no worker sees the input."""
     moved = replace(table, pieces=tuple(replace(piece, path=tmp_path / piece.path.name) for piece in table.pieces))
     with pytest.raises(AnonymizerError) as refusal:
-        Elsewhere(cluster, moved, schema)
+        ClusterTable(cluster, moved, schema)
     return str(refusal.value)
 
 

@@ -12,7 +12,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers.cluster import Cluster, open_cluster, spawn
 from anonymizer.workers.remote import release_on
-from anonymizer.workers.table import Elsewhere
+from anonymizer.workers.table import ClusterTable
 from tests.workers.runs import CASES
 
 OTHER = 'import anonymizer.version\nanonymizer.version.VERSION = "0.0.1"\n'
@@ -24,7 +24,7 @@ def test_other_versions__are_named_whenever_a_worker_joins(
     with open_cluster(workers=1, memory="1GiB", spill=spill) as cluster:
         cluster.require_same_versions()
         table = open_table(source[0], 900)
-        Elsewhere(cluster, table, source[1])
+        ClusterTable(cluster, table, source[1])
         (tmp_path / "sitecustomize.py").write_text(OTHER)
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
         cluster.processes.append(spawn(wish_of(cluster)))
