@@ -53,6 +53,8 @@ PAPER = ((10**9, 50), (10**9, 500), (10**10, 50), (10**10, 500))
 EXPECTED = {PAPER[0]: "3-4 min", PAPER[1]: "1 min", PAPER[2]: "25-30 min", PAPER[3]: "4-5 min"}
 """What was expected on paper, before any of it was built."""
 
+ALONE = ("merge", "cells_of_parts", "whole", "choose", "route", "rules", "routes")
+"""Steps of one question each."""
 LAWS: dict[str, tuple[str, str, str, str, str]] = {
     "read": ("W", "N", "W", "", ""),
     "merge": ("", "W", "", "W", ""),
@@ -67,11 +69,11 @@ LAWS: dict[str, tuple[str, str, str, str, str]] = {
     "finish": ("B", "N", "H", "N", "N"),
     "routes": ("", "N", "N", "", ""),
     "parts": ("W", "N", "WN", "WN", ""),
-    "contents": ("W", "N", "", "", ""),
+    "values_of_parts": ("W", "N", "", "", ""),
     "cells": ("", "N", "", "N", ""),
-    "box": ("", "N", "", "N", "N"),
+    "cells_of_parts": ("", "N", "", "N", "N"),
     "rows": ("WF", "N", "WF", "WN", ""),
-    "together": ("F", "N", "F", "N", ""),
+    "merge_rows": ("F", "N", "F", "N", ""),
     "write": ("F", "N", "F", "", "F"),
     "check": ("F", "N", "F", "", "N"),
     "client: growing": ("", "N", "", "", ""),
@@ -227,7 +229,7 @@ def print_model(
     def seconds(name: str, step: Step) -> float:
         """Return what workers take: for records as few of them, and the rest by question, by cell or by group."""
         few, rest = runs[FEW].get(name, step).cpu, LAWS[name][0]
-        rest = {"count": "WH", "contents": "WN"}.get(name, rest)
+        rest = {"count": "WH", "values_of_parts": "WN"}.get(name, rest)
         if LAWS[name][1] != "N" or few >= step.cpu:
             return grown(step.cpu, LAWS[name][1])
         return few * rows / base + grown(step.cpu - few, rest)
@@ -240,7 +242,7 @@ def print_model(
         law = LAWS[name]
         tasks, cpu = grown(step.tasks, law[0]), seconds(name, step)
         out, moved, back = (grown(size, law[at]) for at, size in ((2, step.out), (3, step.moved), (4, step.back)))
-        alone = name.startswith("client") or name in ("merge", "box", "whole", "choose", "route", "rules", "routes")
+        alone = name.startswith("client") or name in ALONE
         tasks *= lots if name in ("count", "whole", "choose") else 1
         spread = 1 if alone else min(workers, max(tasks, 1))
         busiest = moved / spread

@@ -33,14 +33,16 @@ class RemoteRelease:
             own = tuple(names[at] for at in some)
             of_shares = [
                 self.cluster.ask(
-                    "contents", leaving.contents, share, table.coding, part, own, n_parts, s.writing, s.numbers,
-                    share=share.number,
+                    "values_of_parts", leaving.values_of_parts, share, table.coding, part, own, n_parts, s.writing,
+                    s.numbers, share=share.number,
                 )
                 for share, part in zip(table.shares, self.parts, strict=True)
             ]  # fmt: skip
             how = own, n_parts, {name: grids[name] for name in own if name in grids}, s.writing, s.numbers
             lots.append(self.cluster.ask("cells", leaving.cells, table.coding, of_shares, *how))
-        self.boxed = self.cluster.ask("box", leaving.box, token_hex(4), table.coding, lots, n_parts)
+        self.boxed = self.cluster.ask(
+            "cells_of_parts", leaving.cells_of_parts, token_hex(4), table.coding, lots, n_parts
+        )
         self.here: Boxed = self.cluster.answer(self.boxed)
 
     def rows_of(self, span: Span) -> Any:
@@ -52,7 +54,7 @@ class RemoteRelease:
             )
             for share, part in zip(self.table.shares, self.parts, strict=True)
         ]  # fmt: skip
-        return self.cluster.ask("together", leaving.together, self.table.coding, self.boxed, span, rows)
+        return self.cluster.ask("merge_rows", leaving.merge_rows, self.table.coding, self.boxed, span, rows)
 
     def write(self, folder: Path, rows: int, progress: Progress = no_progress) -> tuple[Manifest, list[PartRows]]:
         """Let workers write the files of the release into an empty folder that all of them see, read each back from

@@ -89,7 +89,7 @@ class Routes(NamedTuple):
 
 
 @guarded
-def same(routes: Routes) -> Routes:
+def broadcast(routes: Routes) -> Routes:
     """Return the routes, for questions to name them instead of having them."""
     return routes
 
@@ -170,7 +170,7 @@ def cut(
     return replace(subtree, persons=persons)
 
 
-class Contents(NamedTuple):
+class PartValues(NamedTuple):
     """How many records of a share each part has, said with the first quasi-identifier alone, and of some of these the
     pairs of a part and a value; ``values``: of the columns whose values stay, those of the pairs."""
 
@@ -180,10 +180,10 @@ class Contents(NamedTuple):
 
 
 @guarded
-def contents(
+def values_of_parts(
     share: Share, coding: Coding, part: NDArray[np.int32], names: Sequence[str], n_parts: int, writing: str,
     numbers: str,
-) -> Contents:  # fmt: skip
+) -> PartValues:  # fmt: skip
     """Return what the parts hold of a share in some columns: of numbers and dates the lowest, the highest and missing,
     where a cell says no more of them."""
     codes, wide, coding = codes_of(share, coding), part.astype(np.int64), coding_of(share, coding)
@@ -201,7 +201,7 @@ def contents(
     counts = coding.encodings[0].name in names
     sizes = np.bincount(wide, minlength=n_parts) if counts else np.empty(0)
     places = {name: place for name, (_, place) in pairs.items() if name in coding.bins}
-    return Contents(sizes.astype(np.int64), pairs, values_to_send(share, coding, places))
+    return PartValues(sizes.astype(np.int64), pairs, values_to_send(share, coding, places))
 
 
 def ends_in(
@@ -254,24 +254,24 @@ class Cells(NamedTuple):
 
 @guarded
 def cells(
-    coding: Coding, of_shares: list[Contents], names: Sequence[str], n_parts: int, grids: Mapping[str, Grid],
+    coding: Coding, of_shares: list[PartValues], names: Sequence[str], n_parts: int, grids: Mapping[str, Grid],
     writing: str, numbers: str,
 ) -> Cells:  # fmt: skip
     """Return the cell of every part in some columns, from what the shares have of it. ``grids``: of these columns."""
-    values = values_together(coding, [contents.values for contents in of_shares])
+    values = values_together(coding, [share.values for share in of_shares])
     table = coding.with_values({name: some.distinct for name, some in values.items()}).table
     columns = {}
     for position, encoding in enumerate(coding.encodings):
         if encoding.name in names:
-            pairs = [contents.pairs[encoding.name] for contents in of_shares]
+            pairs = [share.pairs[encoding.name] for share in of_shares]
             part, value = (np.concatenate(column).astype(np.int64) for column in zip(*pairs, strict=True))
             value = values[encoding.name].codes.astype(np.int64) if encoding.name in values else value
             columns[encoding.name] = boxed_column(table, position, part, value, n_parts, writing, numbers, grids)
-    return Cells(np.sum([contents.sizes for contents in of_shares], axis=0), columns)
+    return Cells(np.sum([share.sizes for share in of_shares], axis=0), columns)
 
 
 @guarded
-def box(name: str, coding: Coding, lots: list[Cells], n_parts: int) -> Boxed:
+def cells_of_parts(name: str, coding: Coding, lots: list[Cells], n_parts: int) -> Boxed:
     """Return the cells of every part in all columns, in runs of which they are in ``lots``."""
     table, sizes = coding.table, lots[0].sizes
     columns = {name: column for some in lots for name, column in some.columns.items()}
@@ -362,7 +362,7 @@ def rows_of(
 
 
 @guarded
-def together(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows]) -> Rows:
+def merge_rows(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows]) -> Rows:
     """Return the records of a file in the order of its rows."""
     part = np.concatenate([rows.part for rows in of_shares])
     codes = {name: np.concatenate([rows.codes[name] for rows in of_shares]) for name in of_shares[0].codes}

@@ -113,7 +113,7 @@ class ClusterTable:
         """Return a future of the group of each record of each share, and the number of groups. ``group`` (m,): of a
         pruned tree."""
         routes = Routes.of(tree, group)
-        future = self.cluster.ask("routes", leaving.same, routes)  # sent once, and by workers to each other
+        future = self.cluster.ask("routes", leaving.broadcast, routes)  # sent once, and by workers to each other
         return self.ask("parts", leaving.parts_of, future), routes.n_parts
 
     def members(self, parts: list[Any], low: int, high: int) -> list[Any]:

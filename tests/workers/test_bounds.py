@@ -182,7 +182,7 @@ def test_values_that_stay__are_released_as_on_one_machine(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
 @pytest.mark.sweep(0)
-@pytest.mark.parametrize("step", ["below", "ends", "contents"])
+@pytest.mark.parametrize("step", ["below", "ends", "values_of_parts"])
 def test_a_worker_that_is_killed__changes_nothing(tmp_path: Path, source: tuple[Path, Schema], step: str) -> None:
     folder, schema = source
     anonymize_files(folder, schema, tmp_path / "here", rows=50_000, generalizer="uniform", k=40)
