@@ -220,7 +220,7 @@ def print_model(
 
     ours, theirs = letters(base, MANY), letters(rows, workers)
     theirs["F"] = rows / FILE
-    cells, lots = sum(widths), len(columns.lots_of(widths, columns.AT_ONCE / 2 / (4 * workers)))
+    cells, batches = sum(widths), len(columns.batches_of(widths, columns.AT_ONCE / 2 / (4 * workers)))
     ours["F"] = -(-base // FILE)
 
     def grown(figure: float, law: str) -> float:
@@ -243,12 +243,12 @@ def print_model(
         tasks, cpu = grown(step.tasks, law[0]), seconds(name, step)
         out, moved, back = (grown(size, law[at]) for at, size in ((2, step.out), (3, step.moved), (4, step.back)))
         alone = name.startswith("client") or name in ALONE
-        tasks *= lots if name in ("count", "whole", "choose") else 1
+        tasks *= batches if name in ("count", "whole", "choose") else 1
         spread = 1 if alone else min(workers, max(tasks, 1))
         busiest = moved / spread
         if name == "total":
             tasks, busiest = levels(waves[workers].nodes, workers, cells)
-            tasks *= lots
+            tasks *= batches
             cpu = grown(runs[MANY]["total"].cpu, "WH")
         if name == "whole":
             busiest = sum(fan_in(nodes, cells, workers) * nodes * cells for nodes in waves[workers].nodes)
@@ -265,7 +265,7 @@ def print_model(
     cells_moved = runs[MANY]["cells"].moved / runs[MANY]["cells"].tasks
     direct = sum(waves[workers].nodes) * workers * cells / 1e9
     print(
-        f"\n{sums[5] / 60:.1f} minutes; {lots} runs of columns. "
+        f"\n{sums[5] / 60:.1f} minutes; {batches} runs of columns. "
         f"Histograms to one client would be {direct:,.1f} GB, {direct / 1.25:,.0f} s. "
         f"One worker gets {grown(cells_moved, 'N') / 1e9:,.1f} GB to make cells of one column.",
         flush=True,

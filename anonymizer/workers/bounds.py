@@ -21,7 +21,7 @@ FIRST, BITS = 16, 4
 """Bits of a number that are counted at first, and by each question after that."""
 FEW = 1 << 20
 """Values that are looked through on one worker, for those at the ranks."""
-LOT = 1 << 25
+BATCH = 1 << 25
 """Values that are sent to one worker to be counted."""
 TOP = np.uint64(1 << 63)
 Keys = NDArray[np.uint64]
@@ -163,8 +163,8 @@ def bins_of_shares(cluster: Cluster, shares: Sequence[Share], reads: list[Any]) 
         cuts = numbers_of_keys(np.unique(keys))
         whole: Ends = ask("ends", ends, name, cuts, together=join)
         b = int(np.count_nonzero(whole.records))  # less the last, where the highest value is at a rank
-        lots = min(-(-values // LOT), len(cuts) + 1)
-        marks = [-np.inf, *cuts[len(cuts) * np.arange(1, lots) // lots].tolist(), np.inf]
+        batches = min(-(-values // BATCH), len(cuts) + 1)
+        marks = [-np.inf, *cuts[len(cuts) * np.arange(1, batches) // batches].tolist(), np.inf]
         different = [
             cluster.ask("different", count_different, ask_each("between", between, name, *two))
             for two in zip(marks[:-1], marks[1:], strict=True)

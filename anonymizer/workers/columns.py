@@ -93,8 +93,8 @@ class Columns:
         cell = 8 if source.table.here.table.encoded.by_numbers else 4
         self.bytes = [e.n_codes * len(source.root().sums) * cell for e in source.table.here.encodings]
         most = source.table.n_records / max(1, source.enough)  # large nodes of one wave, at most
-        self.lots = lots_of(self.bytes, AT_ONCE / 2 / most)
-        self.whole: list[Any] = [{} for _ in self.lots]
+        self.batches = batches_of(self.bytes, AT_ONCE / 2 / most)
+        self.whole: list[Any] = [{} for _ in self.batches]
 
     def best(self, divisions: Sequence[Division], families: Sequence[Family]) -> list[Best]:
         """See :class:`anonymizer.growing.waves.Splitter`."""
@@ -108,10 +108,10 @@ class Columns:
         ]
         narrow = max(family.counted.n for family in families) < 1 << 31
         best = None
-        for at, lot in enumerate(self.lots):
-            counted = [within(family.counted, lot) for family in families]
+        for at, batch in enumerate(self.batches):
+            counted = [within(family.counted, batch) for family in families]
             parts = self.source.table.ask("count", count, self.source.route, counted)
-            most = most_at_once(len(counted) * sum(self.bytes[lot]))
+            most = most_at_once(len(counted) * sum(self.bytes[batch]))
             while len(parts) > most:
                 parts = [
                     self.cluster.ask("total", total, parts[start : start + most], narrow)
@@ -128,14 +128,14 @@ def most_at_once(size: float) -> int:
     return int(min(MOST, max(2, AT_ONCE // max(1, size))))
 
 
-def within(node: Node, lot: slice) -> Node:
+def within(node: Node, batch: slice) -> Node:
     """Return a node of which only some columns are counted."""
     active = np.zeros_like(node.active)
-    active[lot] = node.active[lot]
+    active[batch] = node.active[batch]
     return node._replace(active=active)
 
 
-def lots_of(sizes: Sequence[int], most: float) -> list[slice]:
+def batches_of(sizes: Sequence[int], most: float) -> list[slice]:
     """Return the columns in runs of at most so many bytes, or of one column."""
     starts, room = [0], most
     for at, size in enumerate(sizes):

@@ -28,7 +28,7 @@ class RemoteRelease:
         self.table, self.settings, self.parts, self.made = table, settings, parts, made
         s, self.cluster = settings, table.cluster
         grids = table.grids(s.k)
-        names, lots = [encoding.name for encoding in table.here.encodings], []
+        names, batches = [encoding.name for encoding in table.here.encodings], []
         for some in np.array_split(np.arange(len(names)), min(len(names), len(table.shares))):  # so that nobody has all
             own = tuple(names[at] for at in some)
             of_shares = [
@@ -39,9 +39,9 @@ class RemoteRelease:
                 for share, part in zip(table.shares, self.parts, strict=True)
             ]  # fmt: skip
             how = own, n_parts, {name: grids[name] for name in own if name in grids}, s.writing, s.numbers
-            lots.append(self.cluster.ask("cells", leaving.cells, table.coding, of_shares, *how))
+            batches.append(self.cluster.ask("cells", leaving.cells, table.coding, of_shares, *how))
         self.boxed = self.cluster.ask(
-            "cells_of_parts", leaving.cells_of_parts, token_hex(4), table.coding, lots, n_parts
+            "cells_of_parts", leaving.cells_of_parts, token_hex(4), table.coding, batches, n_parts
         )
         self.here: Boxed = self.cluster.answer(self.boxed)
 
@@ -89,8 +89,8 @@ class RemoteRelease:
         """Return the linking risk of the rows."""
         if self.table.persons is None:
             return risk_of_sizes(self.here.class_sizes)
-        lots = self.table.persons.lots(self.parts)
-        answers = [self.cluster.ask("classes", leaving.of_classes, self.boxed, some) for some in lots]
+        batches = self.table.persons.batches(self.parts)
+        answers = [self.cluster.ask("classes", leaving.of_classes, self.boxed, some) for some in batches]
         return risk_of_sizes(self.here.class_sizes, Owned.together(self.cluster.answers(answers)))
 
     def losses(self) -> dict[str, float]:

@@ -35,7 +35,7 @@ from anonymizer.releasing.row_order import Key, sorted_rows
 from anonymizer.schema import Column, Role
 from anonymizer.values import numbers_of
 from anonymizer.workers.nodes import Bundle
-from anonymizer.workers.persons import Lot, Numbering, compact, who_of
+from anonymizer.workers.persons import Batch, Numbering, compact, who_of
 from anonymizer.workers.questions import Share, guarded
 from anonymizer.workers.shares import (
     Coding,
@@ -271,10 +271,10 @@ def cells(
 
 
 @guarded
-def cells_of_parts(name: str, coding: Coding, lots: list[Cells], n_parts: int) -> Boxed:
-    """Return the cells of every part in all columns, in runs of which they are in ``lots``."""
-    table, sizes = coding.table, lots[0].sizes
-    columns = {name: column for some in lots for name, column in some.columns.items()}
+def cells_of_parts(name: str, coding: Coding, batches: list[Cells], n_parts: int) -> Boxed:
+    """Return the cells of every part in all columns, in runs of which they are in ``batches``."""
+    table, sizes = coding.table, batches[0].sizes
+    columns = {name: column for some in batches for name, column in some.columns.items()}
     of_parts = [(column.index, len(column.cells)) for column in columns.values() if column.index is not None]
     class_of = classes_of(of_parts, n_parts).class_of
     order = Release(tuple(columns.values()), np.arange(n_parts), "").by_content(class_of).order
@@ -290,10 +290,10 @@ def cells_of_parts(name: str, coding: Coding, lots: list[Cells], n_parts: int) -
 
 
 @guarded
-def of_classes(boxed: Boxed, lots: list[Lot]) -> Owned:
-    """Return whose the rows of classes are, as far as they are of the persons of one lot."""
-    rank = boxed.rank[np.concatenate([lot.part for lot in lots])]
-    group, _, rows = pairs_of(rank, np.concatenate([lot.who for lot in lots]))
+def of_classes(boxed: Boxed, batches: list[Batch]) -> Owned:
+    """Return whose the rows of classes are, as far as they are of the persons of one batch."""
+    rank = boxed.rank[np.concatenate([batch.part for batch in batches])]
+    group, _, rows = pairs_of(rank, np.concatenate([batch.who for batch in batches]))
     return Owned.of(boxed.class_sizes, group, rows)
 
 

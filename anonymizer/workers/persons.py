@@ -100,7 +100,7 @@ def who_of(share: Share, numbering: Numbering) -> Who:
         return here.who
 
 
-class Lot(NamedTuple):
+class Batch(NamedTuple):
     """Records of some persons in a share: whose each is, the part that it is in, and its classes in the sensitive
     columns, the target's first."""
 
@@ -110,22 +110,22 @@ class Lot(NamedTuple):
 
 
 @guarded
-def lot(
-    share: Share, coding: Coding, numbering: Numbering, part: NDArray[np.int32], place: int, lots: int
-) -> Lot:  # fmt: skip
-    """Return the records in a share of the persons of one lot, of so many. ``part`` (n,): of each record."""
+def batch(
+    share: Share, coding: Coding, numbering: Numbering, part: NDArray[np.int32], place: int, batches: int
+) -> Batch:  # fmt: skip
+    """Return the records in a share of the persons of one batch, of so many. ``part`` (n,): of each record."""
     who = who_of(share, numbering)
-    rows = np.flatnonzero((who >= 0) & (who % lots == place))
+    rows = np.flatnonzero((who >= 0) & (who % batches == place))
     encoded = coding.records(codes_of(share, coding), rows).encoded
     targets = encoded.target, *encoded.others
-    return Lot(who[rows], part[rows], tuple(np.asarray(target.codes) for target in targets))
+    return Batch(who[rows], part[rows], tuple(np.asarray(target.codes) for target in targets))
 
 
 @guarded
-def of_nodes(coding: Coding, parent: NDArray[np.int32], feature: NDArray[np.int32], lots: list[Lot]) -> Persons:
-    """Return the persons of one lot in every node of a tree. ``parent``, ``feature`` (m,): of its nodes; the part of a
-    record is its leaf, by its place among the leaves."""
-    part = np.concatenate([lot.part for lot in lots])
+def of_nodes(coding: Coding, parent: NDArray[np.int32], feature: NDArray[np.int32], batches: list[Batch]) -> Persons:
+    """Return the persons of one batch in every node of a tree. ``parent``, ``feature`` (m,): of its nodes; the part of
+    a record is its leaf, by its place among the leaves."""
+    part = np.concatenate([batch.part for batch in batches])
     feature, encoded = np.array(feature), coding.table.encoded
     order = np.argsort(part, kind="stable").astype(np.uint32)
     leaves = np.concatenate([[0], np.cumsum(feature < 0)])
@@ -133,7 +133,7 @@ def of_nodes(coding: Coding, parent: NDArray[np.int32], feature: NDArray[np.int3
     parent = np.array(parent)
     after = np.arange(len(parent)) + sizes_and_depths(parent)[0]
     branch = branch_of(parent, feature, ends[leaves[:-1]], ends[leaves[after]])
-    persons = persons_of_nodes(records_of(encoded, lots), branch, order)
+    persons = persons_of_nodes(records_of(encoded, batches), branch, order)
     assert persons is not None
     return persons
 
@@ -147,11 +147,11 @@ def branch_of(
     return Branch(parent, feature, none, none, np.zeros(0, np.int64), *listed, first, last, none)
 
 
-def records_of(encoded: EncodedTable, lots: Sequence[Lot]) -> EncodedTable:
-    """Return the records of some lots, of which only whose they are and their classes are known."""
-    who = compact(np.concatenate([lot.who for lot in lots]))
+def records_of(encoded: EncodedTable, batches: Sequence[Batch]) -> EncodedTable:
+    """Return the records of some batches, of which only whose they are and their classes are known."""
+    who = compact(np.concatenate([batch.who for batch in batches]))
     targets: list[ClassTarget] = [
-        replace(target, codes=np.concatenate([lot.classes[at] for lot in lots]))
+        replace(target, codes=np.concatenate([batch.classes[at] for batch in batches]))
         for at, target in enumerate((encoded.target, *encoded.others))
     ]
     return replace(
@@ -175,10 +175,10 @@ class Numbers(NamedTuple):
 
 
 @guarded
-def numbers(share: Share, coding: Coding, numbering: Numbering, place: int, lots: int) -> Numbers:
-    """Return the records in a share of the persons of one lot, in the columns of numbers and dates."""
+def numbers(share: Share, coding: Coding, numbering: Numbering, place: int, batches: int) -> Numbers:
+    """Return the records in a share of the persons of one batch, in the columns of numbers and dates."""
     who = who_of(share, numbering)
-    rows = np.flatnonzero((who >= 0) & (who % lots == place))
+    rows = np.flatnonzero((who >= 0) & (who % batches == place))
     records = coding_of(share, coding).records(codes_of(share, coding), rows)
     codes = {e.name: records.codes(at) for at, e in enumerate(coding.encodings) if e.is_interval}
     return Numbers(who[rows], codes)
@@ -186,7 +186,7 @@ def numbers(share: Share, coding: Coding, numbering: Numbering, place: int, lots
 
 @guarded
 def ends(coding: Coding, of_shares: list[Numbers]) -> dict[str, PersonEnds]:
-    """Return of how many persons of one lot each code is the lowest and the highest, by column."""
+    """Return of how many persons of one batch each code is the lowest and the highest, by column."""
     who = compact(np.concatenate([some.who for some in of_shares]))
     return {
         e.name: ends_of_persons(np.concatenate([some.codes[e.name] for some in of_shares]), who, len(e.labels))
@@ -206,34 +206,36 @@ class ClusterPersons:
         self.cluster, self.shares, self.coding, self.numbering = cluster, shares, coding, numbering
         self.n, self.notes = fact.distinct, note_of_nobody(fact.missing, fact.name)
 
-    def lots(self, parts: Sequence[Any]) -> list[list[Any]]:
-        """Return futures of the records of each lot, by share. ``parts``: of each share, a future of its records'."""
-        lots = range(len(self.shares))
+    def batches(self, parts: Sequence[Any]) -> list[list[Any]]:
+        """Return futures of the records of each batch, by share. ``parts``: of each share, a future of its records'."""
+        batches = range(len(self.shares))
         return [
             [
                 self.cluster.ask(
-                    "lot", lot, share, self.coding, self.numbering, part, place, len(lots), share=share.number
+                    "batch", batch, share, self.coding, self.numbering, part, place, len(batches), share=share.number
                 )
                 for share, part in zip(self.shares, parts, strict=True)
             ]
-            for place in lots
+            for place in batches
         ]
 
     def of_nodes(self, tree: Tree, parts: Sequence[Any]) -> Persons:
         """Return the persons of every node of a tree. ``parts``: of each share, a future of the leaf of each record."""
         how = self.coding, tree.parent, tree.feature
-        counts = self.cluster.answers([self.cluster.ask("persons", of_nodes, *how, some) for some in self.lots(parts)])
+        counts = self.cluster.answers(
+            [self.cluster.ask("persons", of_nodes, *how, some) for some in self.batches(parts)]
+        )
         columns = zip(*((some.n, some.sums, *some.others) for some in counts), strict=True)
-        n, sums, *others = (np.sum(of_lots, axis=0) for of_lots in columns)
+        n, sums, *others = (np.sum(of_batches, axis=0) for of_batches in columns)
         return Persons(n, sums, tuple(others), np.max([some.most for some in counts], axis=0))
 
     def ends(self) -> dict[str, PersonEnds]:
         """Return of how many persons each code is the lowest and the highest, by column of numbers and dates."""
-        lots, futures = range(len(self.shares)), []
-        for place in lots:
+        batches, futures = range(len(self.shares)), []
+        for place in batches:
             of_shares = [
                 self.cluster.ask(
-                    "numbers", numbers, share, self.coding, self.numbering, place, len(lots), share=share.number
+                    "numbers", numbers, share, self.coding, self.numbering, place, len(batches), share=share.number
                 )
                 for share in self.shares
             ]

@@ -89,7 +89,7 @@ def test_bins_of_shares__are_the_codes_of_the_whole(parts: list[list[float]], mo
     codes, _, low, high, note = number_codes(whole, X, most)
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(bounds, "FEW", few)
-        monkeypatch.setattr(bounds, "LOT", few)
+        monkeypatch.setattr(bounds, "BATCH", few)
         bins, _ = bins_in_shares(of_shares, most, monkeypatch)
     assert bins.low.tolist() == low.tolist()
     assert bins.high.tolist() == high.tolist()

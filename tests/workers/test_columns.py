@@ -140,9 +140,9 @@ def test_columns_one_after_the_other__tie_as_all_at_once(seed: int) -> None:
 
 def test_runs_of_columns__hold_every_column_once() -> None:
     for most in (0, 1, 5, 9, 100):
-        lots = columns.lots_of([4, 4, 9, 1, 1], most)
-        assert [j for lot in lots for j in range(lot.start, lot.stop)] == [0, 1, 2, 3, 4]
-    assert columns.lots_of([4, 4, 9, 1, 1], 9) == [slice(0, 2), slice(2, 3), slice(3, 5)]
+        batches = columns.batches_of([4, 4, 9, 1, 1], most)
+        assert [j for batch in batches for j in range(batch.start, batch.stop)] == [0, 1, 2, 3, 4]
+    assert columns.batches_of([4, 4, 9, 1, 1], 9) == [slice(0, 2), slice(2, 3), slice(3, 5)]
     assert columns.most_at_once(1) == columns.MOST
     assert columns.most_at_once(1 << 40) == 2
 

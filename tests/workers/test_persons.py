@@ -119,7 +119,7 @@ def test_fewer_persons_than_k_and_columns_that_repeat__are_said(
 
 
 @pytest.mark.sweep(0)
-@pytest.mark.parametrize("step", ["number", "lot", "ends", "classes"])
+@pytest.mark.parametrize("step", ["number", "batch", "ends", "classes"])
 def test_a_worker_that_is_killed_while_persons_are_counted__changes_nothing(
     tmp_path: Path, source: tuple[Path, Schema], step: str
 ) -> None:

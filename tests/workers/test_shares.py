@@ -116,7 +116,7 @@ def test_questions_at_the_same_time__have_the_answers_of_one_at_a_time(
     asked_before: list[tuple[Any, tuple[Any, ...], Any]],
 ) -> None:
     steps = {work.__name__ for work, *_ in asked_before}
-    expected_steps = "read below count content parts_of members values_of_parts rows_in sample lot"
+    expected_steps = "read below count content parts_of members values_of_parts rows_in sample batch"
     assert steps >= set(expected_steps.split())
     expected = [list(leaves(answer)) for *_, answer in asked_before]
     run = asked_before[0][1][0].run
