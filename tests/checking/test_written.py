@@ -29,3 +29,25 @@ def test_a_cell_of_dates__begins_where_the_grid_says(step: str) -> None:
         if written_otherwise(pd.DataFrame({"born": [cell]}), schema, {"numbers": "public"}):
             off.append(day)
     assert off == [day for day in DAYS if not FIRST[step](day)]
+
+
+def test_a_cell_of_numbers__begins_where_the_grid_does_and_ends_before_the_next() -> None:
+    """A grid of fives from 2, in a domain from 0 to 31."""
+    schema = Schema.of(pd.DataFrame({"age": range(32)}), quasi_identifying=["age"], kinds={"age": "numeric"})
+    schema = schema.with_column("age", domain=(0, 31), grid=(5.0, 2.0))
+    lines = {2, 7, 12, 17, 22, 27}
+    for low in range(31):
+        for high in range(low + 1, 32):
+            fits = low in lines | {0} and (high in lines | {31} or high + 1 in lines)
+            cells = pd.DataFrame({"age": [f"[{low}, {high}]"]})
+            assert bool(written_otherwise(cells, schema, {"numbers": "public"})) != fits, (low, high)
+
+
+def test_a_cell_of_dates__ends_a_day_before_the_next_begins() -> None:
+    days = pd.DataFrame({"born": pd.to_datetime([day.isoformat() for day in DAYS])})
+    schema = Schema.of(days, quasi_identifying=["born"])
+    schema = schema.with_column("born", domain=("1990-01-01", "2039-12-31"), grid=("month", 0.0))
+    for day in DAYS:
+        cells = pd.DataFrame({"born": [f"[2019-11-01, {day.isoformat()}]"]})
+        fits = 1 in (day.day, (day + timedelta(days=1)).day)
+        assert bool(written_otherwise(cells, schema, {"numbers": "public"})) != fits, day
