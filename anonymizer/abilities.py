@@ -8,12 +8,9 @@ from typing import Any, NamedTuple
 from anonymizer.errors import ParameterError
 from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.recipe import fitting_groupings
+from anonymizer.reading.files import IN_PIECES, endings
 from anonymizer.schema import Schema
 from anonymizer.settings import OF_POPULATION, Settings
-
-OTHER_FORMATS = (".xlsx", ".xls", ".ods", ".feather", ".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt",
-                 ".json", ".jsonl", ".ndjson")  # fmt: skip
-"""Endings of files that are neither Parquet nor delimited text, which are what can be read in pieces."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +104,8 @@ def source_of(source: str | Path) -> str:
     path = Path(text)
     if path.is_dir() or (not path.exists() and any(letter in text for letter in "*?[")):
         return "files"
-    name = PurePosixPath(text).name.lower().removesuffix(".gz")
-    return "format" if name.endswith(OTHER_FORMATS) else "file"
+    ending = PurePosixPath(text.lower().removesuffix(".gz")).suffix[1:]
+    return "format" if ending in {*endings()} - {*IN_PIECES, "gz"} else "file"
 
 
 def needs_of(

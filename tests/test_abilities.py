@@ -10,13 +10,14 @@ import pyarrow as pa
 import pytest
 
 import anonymizer as an
-from anonymizer.abilities import CHOICES, ENGINES, SOURCES, Need, can, require
+from anonymizer.abilities import CHOICES, ENGINES, SOURCES, Need, can, require, source_of
 from anonymizer.cli.main import main
 from anonymizer.cuts import Cuts
 from anonymizer.engines import anonymize_files
 from anonymizer.errors import ParameterError
 from anonymizer.groups.recipe import fitting_groupings
 from anonymizer.partitions.pieces import open_table
+from anonymizer.reading.files import IN_PIECES, endings
 from anonymizer.releasing.release import ORDERS
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Settings, names_of
@@ -75,6 +76,13 @@ def refusal(engine: str, settings: dict[str, Any], schema: Schema, where: str) -
     except ParameterError as error:
         return error
     return None
+
+
+@pytest.mark.parametrize("ending", endings())
+def test_a_file__is_known_by_every_ending_that_is_read(ending: str) -> None:
+    whole = ending not in (*IN_PIECES, "gz")
+    assert source_of(f"people.{ending}") == source_of(f"PEOPLE.{ending.upper()}") == ("format" if whole else "file")
+    assert source_of(f"people.{ending}.gz") == source_of(f"people.{ending}")
 
 
 def test_every_refusal__says_what_is_not_refused() -> None:

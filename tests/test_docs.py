@@ -47,6 +47,10 @@ def test_extending__python_examples_run(tmp_path: Path) -> None:
     examples = blocks(ROOT / "docs" / "EXTENDING.md", "python")
     assert len(examples) >= 4
     (tmp_path / "example.py").write_text("\n".join(examples), "utf-8")
+    assert set(re.findall(r"(?:from|import) (anonymizer[.\w]*)", "\n".join(examples))) == {
+        "anonymizer",
+        "anonymizer.extend",
+    }
     assert "have the same diagnosis" in run_python(["example.py"], tmp_path)
 
 

@@ -374,9 +374,11 @@ USED: dict[str, frozenset[str]] = {
 }
 """The options of :class:`ReadOptions` that say anything of a file, by its format."""
 
+IN_PIECES = ("csv", "tsv", "tab", "psv", "txt", "dat", "data", "parquet", "pq")
+"""The usual endings of what can be read in pieces: delimited text, which may be packed, and Parquet."""
 ENDINGS = (
-    "csv", "tsv", "tab", "psv", "txt", "dat", "data", "gz", "json", "jsonl", "ndjson", "parquet", "pq", "feather",
-    "arrow", "ipc", "xlsx", "xlsm", "xls", "xlsb", "ods", "sav", "zsav", "por", "dta", "sas7bdat", "xpt",
+    *IN_PIECES, "gz", "json", "jsonl", "ndjson", "feather", "arrow", "ipc", "xlsx", "xlsm", "xls", "xlsb", "ods", "sav",
+    "zsav", "por", "dta", "sas7bdat", "xpt",
 )  # fmt: skip
 """The usual endings of files that are read, without the point. What a file is, is told by its content; those that name
 their format alone are :func:`formats_by_name`."""

@@ -45,6 +45,8 @@ from anonymizer.values import numbers_of, value_text
 FORMATS = ("csv", "csv.gz", "parquet", "feather", "xlsx", *LABELLED_FORMATS)
 """What a release can be written as; also the file endings."""
 
+LAST_ENDINGS = tuple(dict.fromkeys(format.rpartition(".")[2] for format in FORMATS))
+"""What the names of such files end with."""
 ENDINGS = f"{', '.join(f'.{format}' for format in FORMATS[:-1])} or .{FORMATS[-1]}"
 
 ORDERS: dict[str, str] = {

@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from anonymizer.gate.earlier import LastRelease, LastTable
+from anonymizer.releasing.release import LAST_ENDINGS
 from anonymizer.whatif.next_year import Change, compare_figures, profile_of
 from ui.controls import plain, plural, problem
 from ui.decisions.project_file import bring_last_time, moment
@@ -158,7 +159,7 @@ def both_releases(ws: Workspace, last: LastTime) -> None:
     edition = ws.decisions.files
     file = st.file_uploader(
         "Last time's table or its release, to count both releases together",
-        ["csv", "gz", "parquet", "feather", "xlsx", "sav", "dta", "xpt"], key=f"last time {edition}",
+        LAST_ENDINGS, key=f"last time {edition}",
     )  # fmt: skip
     if file is not None:
         name, content = file.name, file.getvalue()

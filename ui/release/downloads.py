@@ -10,15 +10,10 @@ import streamlit as st
 from anonymizer.digests import digest
 from anonymizer.gate.finding import FEWEST_WORDS, is_reason
 from anonymizer.provenance.report import Report, check_line
+from anonymizer.reading.files import endings
 from anonymizer.releasing.release import ORDERS, Release
 from ui.release.state import ReleaseState
 from ui.workspace import Workspace
-
-ENDINGS = (
-    ".csv", ".tsv", ".txt", ".gz", ".parquet", ".feather", ".arrow", ".xlsx", ".xls", ".ods", ".sav", ".zsav", ".por",
-    ".dta", ".sas7bdat", ".xpt",
-)  # fmt: skip
-"""What a file's name may end with that its release does not."""
 
 KINDS = {
     "csv": ("CSV", "text/csv"),
@@ -163,6 +158,6 @@ def left(release: Release, report: Report, reason: str) -> Report:
 def file_stem(name: str) -> str:
     """Return a table's name as the start of a file name: letters, digits, ``_`` and ``-`` only."""
     plain = name
-    while PurePath(plain).suffix.lower() in ENDINGS:
+    while PurePath(plain).suffix.lower()[1:] in endings():
         plain = PurePath(plain).stem
     return re.sub(r"[^\w-]+", "_", plain).strip("_")[:60] or "table"

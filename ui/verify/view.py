@@ -13,6 +13,7 @@ from anonymizer.partitions.folder import is_archive
 from anonymizer.provenance.claim import Claim, claim_from, roles_text
 from anonymizer.reading.child import call_in_child, read_in_child
 from anonymizer.reading.parquet import parquet_bytes
+from anonymizer.releasing.release import LAST_ENDINGS
 from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.packet import check_packet
 from ui.controls import plain, plural, problem
@@ -35,7 +36,7 @@ def bring(ws: Workspace) -> None:
     with left:
         file = st.file_uploader(
             "A release packet or folder (ZIP), or the released file, of any kind that Copse writes",
-            ["zip", "csv", "gz", "parquet", "feather", "xlsx", "sav", "dta", "xpt"],
+            ["zip", *LAST_ENDINGS],
             key=f"verify file {state.edition}",
         )
     with right:
