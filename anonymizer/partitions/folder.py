@@ -169,8 +169,8 @@ def released_place(source: str | Path | Archive) -> Path | Archive:
 
 
 @contextmanager
-def half_of(place: str | Path | Packing) -> Iterator[Path | Packing]:
-    """Yield where a release is made, that becomes ``place`` when it is whole: see
+def temporary_folder(place: str | Path | Packing) -> Iterator[Path | Packing]:
+    """Yield a temporary folder; rename it to ``place`` if nothing raises: see
     :func:`anonymizer.releasing.files.replace_folder`."""
     if isinstance(place, Packing):
         yield place

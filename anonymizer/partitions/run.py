@@ -28,7 +28,7 @@ from anonymizer.measuring.utility import ncp_by_column
 from anonymizer.partitions.boxes import PartedRelease, grids_of_pieces, release_of_pieces
 from anonymizer.partitions.check import OriginalRows, verify_folder
 from anonymizer.partitions.coded import CodedTable, Sample, code_table
-from anonymizer.partitions.folder import Archive, Manifest, Packing, half_of, place_of, write_folder
+from anonymizer.partitions.folder import Archive, Manifest, Packing, place_of, temporary_folder, write_folder
 from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.places import File
 from anonymizer.partitions.records import grow_pieces
@@ -175,7 +175,7 @@ def write_release(
     """
     s = settings
     progress(0.0, "Making groups")
-    release, classes, made = boxed(coded, pruning, leaf, s, rng)
+    release, classes, made = make_release(coded, pruning, leaf, s, rng)
     loss = ncp_by_column(release.parts(), coded.encoded.encodings, release.sizes)
     progress(0.3, "Looking at what leaves")
     sample = coded.sample(SAMPLE)
@@ -200,7 +200,7 @@ def write_release(
             progress=lambda share, what: progress(0.6 + 0.4 * share, what), **s.limits.required,
         )  # fmt: skip
 
-    place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons, override)
+    place, manifest, verification, gate = write_if_verified(folder, write, sample, schema, s, reasons, override)
     progress(1.0, "Done")
     notes = coded.encoded.notes + tuple(problem.text for problem in table.left_out)
     if coded.n_records > SAMPLE:
@@ -224,7 +224,7 @@ def groups_of(
     return grouping, pruning, worst_groups(tree, risk, encoded, pruning.cut())
 
 
-def keep_checked(
+def write_if_verified(
     folder: str | Path | Packing,
     write: Callable[[Any], tuple[Manifest, Verification]],
     sample: Sample,
@@ -238,7 +238,7 @@ def keep_checked(
     about = about_table(sample.frame, schema, sample.person, sample.others)
     keep = Unwritten()
     try:
-        with half_of(folder) as half:
+        with temporary_folder(folder) as half:
             manifest, verification = write(half)
             gate = Gate(beside_pieces(schema, settings)).beside(judge(about, schema, settings, verification).findings)
             gate = gate.with_reasons(reasons)
@@ -253,7 +253,7 @@ class Unwritten(Exception):
     """Nothing may be left of a folder: raised inside what makes it, and caught outside."""
 
 
-def boxed(
+def make_release(
     coded: CodedTable,
     pruning: Pruning,
     leaf: np.ndarray,

@@ -115,7 +115,7 @@ def code_columns(
                 stopped()
                 parts.append([PieceValues.of(batch.column(at), table.types[name]) for at, name in enumerate(names)])
                 for at in range(len(others)):
-                    texts[at] = few(texts[at], batch.column(len(names) + at))
+                    texts[at] = first_texts(texts[at], batch.column(len(names) + at))
         if digest is not None:
             digests[piece.path] = digest.hexdigest()
         return parts, texts
@@ -127,7 +127,7 @@ def code_columns(
         parts += batches
         rows += sum(len(batch[0].codes) for batch in batches)
         refuse_too_many(table.pieces[done].path.name, 0, rows, len(table.names))
-        texts = [few(one, other) for one, other in zip(texts, more, strict=True)]
+        texts = [first_texts(one, other) for one, other in zip(texts, more, strict=True)]
     if not parts:
         raise ReadError(f"{table.source} has no rows.", remedy="Use a table with at least one row.")
     manner = None
@@ -149,7 +149,7 @@ def _whole(arrays: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
     return pc.unique(pa.chunked_array(arrays, kind))
 
 
-def few(texts: pa.Array, more: pa.Array) -> pa.Array:
+def first_texts(texts: pa.Array, more: pa.Array) -> pa.Array:
     """Return distinct texts, as many as say how a file writes its numbers."""
     return texts if len(texts) == MOST_TEXTS else _whole([texts, more], pa.string()).slice(0, MOST_TEXTS)
 

@@ -27,7 +27,7 @@ from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import Manifest
 from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.records import LEVELS
-from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
+from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, write_if_verified
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.grid import on_grids
@@ -157,7 +157,7 @@ def release_on(
         manifest, checked = release.write(half, rows, lambda share, what: progress(0.6 + 0.4 * share, what))
         return manifest, verify_folder(half, schema, manifest=manifest, checked=checked, **s.limits.required)
 
-    place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons or {}, override)
+    place, manifest, verification, gate = write_if_verified(folder, write, sample, schema, s, reasons or {}, override)
     progress(1.0, "Done")
     notes = coded.notes + (() if who is None else who.notes) + tuple(problem.text for problem in source.left_out)
     if table.n_records > SAMPLE:

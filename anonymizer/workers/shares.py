@@ -30,7 +30,7 @@ from anonymizer.partitions.values import (
     PieceValues,
     codes_among,
     column_of,
-    few,
+    first_texts,
     values_of,
 )
 from anonymizer.reading.options import ReadOptions
@@ -202,7 +202,7 @@ def values_in(share: Share) -> tuple[dict[str, PieceValues], list[pa.Array]]:
             for batch in share.table.batches(piece, list(dict.fromkeys([*names, *others]))):
                 for name in names:
                     parts[name].append(PieceValues.of(batch.column(name), share.table.types[name]))
-                texts = [few(some, batch.column(name)) for some, name in zip(texts, others, strict=True)]
+                texts = [first_texts(some, batch.column(name)) for some, name in zip(texts, others, strict=True)]
                 rows += batch.num_rows if share.table.delimiter else 0  # what Parquet says of itself was looked at
                 refuse_too_many(piece.path.name, 0, rows, len(share.table.names))
     values = {}
@@ -315,7 +315,9 @@ def merge(
     }
     manner = None
     if table.delimiter:
-        texts = [reduce(few, of_column) for of_column in zip(*(tallies.texts for tallies in reads), strict=True)]
+        texts = [
+            reduce(first_texts, of_column) for of_column in zip(*(tallies.texts for tallies in reads), strict=True)
+        ]
         manner = manner_of(map(column_of, [*distinct.values(), *texts]), options, table.delimiter)
     columns: dict[str, CodedColumn] = {}
     missing: dict[str, bool] = {}
