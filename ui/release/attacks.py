@@ -63,8 +63,8 @@ def singled_out(isolation: Isolation) -> None:
     shares = ", ".join(f"{plain(name)} {share(rate.share)}" for name, rate in columns)
     st.caption(
         "The box [29, 61] says that somebody in its group is 29, and [25, 64] in steps of 5 that somebody is 25 to 29. "
-        f"When only one {isolation.holder} is, these words mean that {isolation.holder} and no other. By column: "
-        f"{shares}."
+        f"When only one {plain(isolation.holder)} is, these words mean that {plain(isolation.holder)} and no other. "
+        f"By column: {shares}."
     )
 
 

@@ -166,9 +166,8 @@ def what_changed(ws: Workspace, report: Report) -> None:
     with right:
         st.markdown(f"**{plain(loss_sentence(utility.ncp_by_column, utility.gcp))}**")
         st.plotly_chart(loss_figure(utility.ncp_by_column), key="loss", config=CONFIG)
-        squares = "the sum of squared group sizes" + ", and all rows once for each that was left out" * bool(
-            utility.left_out
-        )
+        squares = "the sum of squared group sizes"
+        squares += ", and all rows once for each that was left out" if utility.left_out else ""
         sentences = [f"Discernibility: {count(utility.discernibility)} ({squares})."]
         if utility.error is not None and not ws.flow.encoded.by_numbers:
             target = plain(ws.flow.encoded.target.title)
