@@ -125,19 +125,19 @@ def test_read_again__keeps_the_roles_of_the_same_columns() -> None:
 def test_read_again__suggests_anew_what_nobody_chose() -> None:
     rows = "".join(f"{number},5;{'ab'[number % 2]}\n" for number in range(60))
     ws = Workspace()
-    assert ws.bring(("dose;city\n" + rows).encode(), "t.csv")
+    assert ws.bring(("size;city\n" + rows).encode(), "t.csv")
     right = ws.reading.options
     assert ws.read_again(replace(right, decimal="."))
     ws.set_schema(ws.suggest().with_column("city", role=Role.SENSITIVE))
-    assert ws.schema["dose"].kind == "categorical"
-    assert ws.schema["dose"].role is Role.QUASI_IDENTIFYING  # it is mostly numbers
+    assert ws.schema["size"].kind == "categorical"
+    assert ws.schema["size"].role is Role.QUASI_IDENTIFYING  # it is mostly numbers
     assert ws.read_again(replace(right, decimal=","))
-    assert ws.schema["dose"] == ws.suggest()["dose"]
-    assert (ws.schema["dose"].kind, ws.schema["dose"].role) == ("numeric", Role.QUASI_IDENTIFYING)
+    assert ws.schema["size"] == ws.suggest()["size"]
+    assert (ws.schema["size"].kind, ws.schema["size"].role) == ("numeric", Role.QUASI_IDENTIFYING)
     assert ws.schema["city"].role is Role.SENSITIVE
-    ws.set_schema(ws.schema.with_column("dose", domain=(0, 100)))
+    ws.set_schema(ws.schema.with_column("size", domain=(0, 100)))
     assert ws.read_again(replace(right, missing=("59,5",)))
-    assert ws.schema["dose"].domain == (0, 100)
+    assert ws.schema["size"].domain == (0, 100)
 
 
 def test_another_table__begins_with_the_usual_choices(ws: Workspace) -> None:

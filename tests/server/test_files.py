@@ -8,7 +8,7 @@ from streamlit.runtime import media_file_manager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
-from ui.server import files as server_files
+from ui.server import framework
 from ui.server.files import PATIENCE, drop_files, keep_for_a_while
 
 CONTENT = b"age,diagnosis\n"
@@ -50,8 +50,8 @@ def test_what_is_dropped__goes_at_once_but_what_a_page_offers_stays(
     drop_files("")  # without a server there is nothing to drop
     storage = MemoryMediaFileStorage("/media")
     files = media_file_manager.MediaFileManager(storage)
-    monkeypatch.setattr(server_files, "exists", lambda: True)
-    monkeypatch.setattr(server_files, "get_instance", lambda: SimpleNamespace(media_file_mgr=files))
+    monkeypatch.setattr(framework, "exists", lambda: True)
+    monkeypatch.setattr(framework, "get_instance", lambda: SimpleNamespace(media_file_mgr=files))
     offered = files.add(CONTENT, "text/csv", "1.1", is_for_static_download=True).rpartition("/")[2]
     drop_files("")
     assert storage.get_file(offered).content == CONTENT
@@ -67,8 +67,8 @@ def test_what_was_made_for_a_click__stays_when_another_session_ends(
     keep_for_a_while()
     storage = MemoryMediaFileStorage("/media")
     files = media_file_manager.MediaFileManager(storage)
-    monkeypatch.setattr(server_files, "exists", lambda: True)
-    monkeypatch.setattr(server_files, "get_instance", lambda: SimpleNamespace(media_file_mgr=files))
+    monkeypatch.setattr(framework, "exists", lambda: True)
+    monkeypatch.setattr(framework, "get_instance", lambda: SimpleNamespace(media_file_mgr=files))
     monkeypatch.setattr(media_file_manager, "_get_session_id", lambda: "mine")
     button = files.add_deferred(lambda: CONTENT, "text/csv", "1.2", file_name="released.csv")
     name = files.execute_deferred(button).rpartition("/")[2]
