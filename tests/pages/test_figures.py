@@ -18,12 +18,12 @@ from anonymizer.flow import Flow
 from anonymizer.gate.finding import Severity, together
 from anonymizer.whatif.papers import paper_settings
 from tests import naive_sentences as words
-from tests.gate.test_price import badges, text_of_file
 from tests.naive_figures import Naive, ends_of, percent, some
 from tests.naive_measures import interval, slow_overlap
 from tests.pages.figures import ACCEPTS, CASES, Case, Maybe, case_of, of_one_row, of_several, sweep
 from tests.test_pipeline_figures import number
 from tests.texts_with_numbers import page_texts
+from tests.whatif.test_price import badges, text_of_file
 
 DISCERNIBILITY = {
     False: "the sum of squared group sizes",
@@ -33,7 +33,7 @@ DISCERNIBILITY = {
 
 @pytest.fixture(autouse=True)
 def prices_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prices are worked out where they are few; :mod:`tests.gate.test_price` has all of them."""
+    """Prices are worked out where they are few; :mod:`tests.whatif.test_price` has all of them."""
     monkeypatch.setattr("ui.gate.costs.seconds_of", lambda flow, _: 0.0 if flow.schema.person else 1e3)
 
 
