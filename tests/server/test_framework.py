@@ -30,8 +30,9 @@ ELEMENTS = sorted(
 
 def inner_imports(source: str) -> list[str]:
     """The modules inside the framework that a source imports from."""
-    nodes = ast.walk(ast.parse(source))
+    nodes = list(ast.walk(ast.parse(source)))
     names = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    names += [name.name for node in nodes if isinstance(node, ast.Import) for name in node.names]
     return [name for name in names if name.startswith("streamlit.")]
 
 
@@ -40,6 +41,7 @@ def test_nothing_else__reaches_into_the_framework() -> None:
     assert len(others) > 50
     assert not {str(file): names for file in others if (names := inner_imports(file.read_text("utf-8")))}
     assert inner_imports((ROOT / DOOR).read_text("utf-8"))
+    assert inner_imports("import streamlit.runtime as runtime") == ["streamlit.runtime"]
 
 
 def test_styles__stand_in_the_style_sheet() -> None:
