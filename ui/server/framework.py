@@ -1,7 +1,7 @@
 """Streamlit behind one door: what the dashboard imports of it beyond its public names comes from here alone.
 
-``tests/server/test_framework.py`` looks for each of these names, for what is used of their objects, and for the elements
-that the style sheet and the scripts speak of, so that a version of Streamlit without one fails in one place.
+``tests/server/test_framework.py`` looks for each of these names, for what is used of their objects, and for the
+elements that the style sheet and the scripts speak of, so that a version of Streamlit without one fails in one place.
 """
 
 from collections.abc import Callable, Collection
