@@ -12,7 +12,7 @@ import numpy as np
 from anonymizer.loops import njit
 
 
-@njit(cache=True, nogil=True)
+@njit
 def cell_bits(codes, n_codes, low, high, listed_starts, listed, bits):
     """Write bits[q, w]: which of the records of a block (one bit each) have a code that cell q allows.
 
@@ -39,7 +39,7 @@ def cell_bits(codes, n_codes, low, high, listed_starts, listed, bits):
                 bits[q, w] |= below[c + 1, w] ^ below[c, w]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def bit_position(x):
     """Return the position of the single bit set in x."""
     position = 0
@@ -58,7 +58,7 @@ def bit_position(x):
     return position
 
 
-@njit(cache=True, nogil=True)
+@njit
 def types_in_box(bits, box, first, last, start, fits):
     """Write the types of one block that lie in all cells of a box, ascending, into ``fits``; return how many.
 
@@ -84,7 +84,7 @@ def types_in_box(bits, box, first, last, start, fits):
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit
 def meet(bits, rows, first, last, start, type_sizes, class_sizes, degree, records, rows_per_type, limit):
     """Count the edges of one block of types: how many types, records and rows meet. Return the number of edges.
 
@@ -105,7 +105,7 @@ def meet(bits, rows, first, last, start, type_sizes, class_sizes, degree, record
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def join(bits, rows, first, last, start, place, types):
     """Write the edges that :func:`meet` counted: ``types[place[j]...]``; ``place`` moves on."""
     fits = np.empty(bits.shape[1] * 64, np.int32)
@@ -115,7 +115,7 @@ def join(bits, rows, first, last, start, place, types):
         place[j] += count
 
 
-@njit(cache=True, nogil=True)
+@njit
 def within(w, begin, end):
     """Return the bits of word w that lie from ``begin`` up to, not including, ``end``."""
     x = ~np.uint64(0)
@@ -126,7 +126,7 @@ def within(w, begin, end):
     return x
 
 
-@njit(cache=True, nogil=True)
+@njit
 def misfits(codes, index, n_codes, low, high, listed_starts, listed, wrong):
     """Write wrong[r], True where the cell of row r, number ``index[r]``, does not allow the code of its record.
 
@@ -155,7 +155,7 @@ def misfits(codes, index, n_codes, low, high, listed_starts, listed, wrong):
         last = cell
 
 
-@njit(cache=True, nogil=True)
+@njit
 def assign(starts, types, first_unit, free, match):
     """Write a largest assignment of records to rows (Hopcroft and Karp 1973, classes with room for several records).
 
@@ -193,7 +193,7 @@ def assign(starts, types, first_unit, free, match):
     return free.sum()
 
 
-@njit(cache=True, nogil=True)
+@njit
 def layers(starts, types, first_unit, free, match, class_level, type_level, queue):
     """Write breadth-first levels from the classes with free rows; return True when an unassigned record can be
     reached."""
@@ -228,7 +228,7 @@ def layers(starts, types, first_unit, free, match, class_level, type_level, queu
     return reached >= 0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def augment(root, starts, types, first_unit, match, class_level, type_level, next_edge, next_unit, stack, path):
     """Assign one more record to class ``root`` along the levels, moving others on; return True when there was a way."""
     depth = 0
@@ -262,7 +262,7 @@ def augment(root, starts, types, first_unit, match, class_level, type_level, nex
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit
 def components(starts, types, first_unit, match):
     """Return the strongly connected components (Tarjan 1972) of: class -> every type it can hold, type -> classes it is
     in.
@@ -326,7 +326,7 @@ def components(starts, types, first_unit, match):
     return component[:n_classes], component[n_classes:], n_components
 
 
-@njit(cache=True, nogil=True)
+@njit
 def keep_usable(starts, types, class_component, type_component, class_sizes, rows_per_type, edges):
     """Write per type the rows that it meets in its own component; per component its number of such edges."""
     for j in range(starts.shape[0] - 1):

@@ -13,7 +13,7 @@ from anonymizer.loops import njit
 SMALLEST = 1e-30
 
 
-@njit(cache=True, nogil=True)
+@njit
 def shares(edge, unit_type, class_sizes):
     """Return the exact share of the complete assignments in which a record of type i sits in a row of class j, and
     their number.
@@ -59,7 +59,7 @@ def shares(edge, unit_type, class_sizes):
     return chance, total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def share_evenly(starts, types, class_component, type_component, whole, rows, share):
     """Write share[e] = 1 / rows for the edges of components in which every record fits every row."""
     for j in range(starts.shape[0] - 1):
@@ -70,7 +70,7 @@ def share_evenly(starts, types, class_component, type_component, whole, rows, sh
                     share[e] = 1.0 / rows[component]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def propagate(starts, types, class_component, type_component, selection, type_sizes, class_sizes, share, rounds):
     """Write approximate shares of the edges of some components, by belief propagation on the permanent (Vontobel 2013).
 
@@ -140,7 +140,7 @@ def propagate(starts, types, class_component, type_component, selection, type_si
     return worst.max() if worst.shape[0] else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def largest(starts, share):
     """Return the largest share of an edge, and its class."""
     best, where = 0.0, -1
@@ -151,7 +151,7 @@ def largest(starts, share):
     return best, where
 
 
-@njit(cache=True, nogil=True)
+@njit
 def shares_of(classes, its_types, starts, types, share):
     """Return the shares of given pairs of a class and a type; 0 where there is no edge. Types ascend within a class."""
     chance = np.zeros(classes.shape[0], dtype=np.float64)

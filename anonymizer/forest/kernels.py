@@ -5,7 +5,7 @@ import numpy as np
 from anonymizer.loops import njit
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_values(codes, classes, rows, width, n_classes):
     """Return (p, width, c) records of ``rows`` with each value of each attribute and each class."""
     counts = np.zeros((codes.shape[1], width, n_classes), dtype=np.int64)
@@ -17,7 +17,7 @@ def count_values(codes, classes, rows, width, n_classes):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@njit
 def divide(codes, rows, attribute, sizes):
     """Return ``rows`` with equal codes of one attribute together; ``sizes``: how many each."""
     place = np.zeros(sizes.shape[0], dtype=np.int64)

@@ -39,7 +39,7 @@ class Room(NamedTuple):
     met: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def room_for(size, scale, persons):
     """Return room for ``size`` records of so many persons."""
     most = scale.n_codes.max()
@@ -59,7 +59,7 @@ def room_for(size, scale, persons):
     )
 
 
-@njit(cache=True, nogil=True)
+@njit
 def until(who, sorted_, least, backward, room):
     """Return how many records, in their order or from the last on, have ``least`` different persons; more than all of
     them when they have not. ``who`` (s,): -1 for nobody's; of no length when every record is a person."""
@@ -77,7 +77,7 @@ def until(who, sorted_, least, backward, room):
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def sort_in_place(values):
     """Sort whole numbers."""
     if values.shape[0] > FEW:
@@ -91,7 +91,7 @@ def sort_in_place(values):
         values[at + 1] = value
 
 
-@njit(cache=True, nogil=True)
+@njit
 def rank_codes(column, by_order, tally, ranked):
     """Return the number of codes of a column; ``ranked`` gets them in the order of cuts, ``tally`` their records."""
     size, d = column.shape[0], 0
@@ -113,7 +113,7 @@ def rank_codes(column, by_order, tally, ranked):
     return d
 
 
-@njit(cache=True, nogil=True)
+@njit
 def varying(codes, start, end, columns):
     """Return the number of columns in which records ``start`` to ``end`` differ; these go into ``columns``."""
     q = 0
@@ -127,7 +127,7 @@ def varying(codes, start, end, columns):
     return q
 
 
-@njit(cache=True, nogil=True)
+@njit
 def first_codes(scale, j, left_codes, room):
     """Return the highest code that goes left where cuts of column j keep the order; else -1, and mark those that go."""
     if scale.by_order[j]:
@@ -137,7 +137,7 @@ def first_codes(scale, j, left_codes, room):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def part_records(codes, order, start, end, j, highest, swapped, room):
     """Put the records on the left of a cut of column j before the others; both keep their order.
 
@@ -168,7 +168,7 @@ def part_records(codes, order, start, end, j, highest, swapped, room):
     return first
 
 
-@njit(cache=True, nogil=True)
+@njit
 def unmark(left_codes, room):
     """Take the marks of a cut back."""
     for x in range(left_codes):

@@ -14,7 +14,7 @@ TIE = 1e-9
 """Losses per record that are this close are equal."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def range_loss(scale, j, low, high, absent):
     """Return the loss of codes ``low`` to ``high`` of interval column j; ``absent``: or missing. 0 when all are."""
     if high < 0:
@@ -26,13 +26,13 @@ def range_loss(scale, j, low, high, absent):
     return scale.weight[j] * width
 
 
-@njit(cache=True, nogil=True)
+@njit
 def levels_loss(scale, j, levels):
     """Return the loss of so many levels of column j."""
     return scale.weight[j] * levels / scale.n_codes[j] if levels > 1 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def widen_range(scale, a, column, sorted_, backward, gain):
     """Add to ``gain`` (s,) by how much the range of interval column a loses more with each record in turn."""
     low, high, absent, loss = scale.n_codes[a], np.int64(-1), False, 0.0
@@ -53,7 +53,7 @@ def widen_range(scale, a, column, sorted_, backward, gain):
         loss = wider
 
 
-@njit(cache=True, nogil=True)
+@njit
 def widen_levels(scale, a, column, sorted_, backward, stamps, stamp, gain):
     """Add to ``gain`` (s,) by how much the levels of column a lose more with each record in turn."""
     levels, loss, size = 0, 0.0, column.shape[0]
@@ -69,7 +69,7 @@ def widen_levels(scale, a, column, sorted_, backward, stamps, stamp, gain):
         loss = wider
 
 
-@njit(cache=True, nogil=True)
+@njit
 def widen_sides(codes, start, end, columns, scale, room):
     """Fill ``left`` and ``right`` of the room for records in the order of ``sorted_``."""
     sorted_ = room.sorted_[: end - start]
@@ -84,7 +84,7 @@ def widen_sides(codes, start, end, columns, scale, room):
                 widen_levels(scale, a, column, sorted_, backward, room.stamps, room.stamp[0], gain)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def hull_cut(codes, who, start, end, least, scale, room):
     """Return the column and number of codes of the best cut with ``least`` persons on both sides; -1, 0 without one.
 

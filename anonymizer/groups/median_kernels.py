@@ -7,7 +7,7 @@ from anonymizer.groups.hull_kernels import TIE, range_loss
 from anonymizer.loops import njit
 
 
-@njit(cache=True, nogil=True)
+@njit
 def median_cut(codes, who, start, end, least, scale, room):
     """Return the column and number of codes of the cut that leaves ``least`` persons on both sides; -1, 0 without one.
 
@@ -37,7 +37,7 @@ def median_cut(codes, who, start, end, least, scale, room):
     return -1, 0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def spread_of(j, column, scale, room):
     """Return the share of the domain of column j that its codes take up."""
     if not scale.interval[j]:
@@ -54,7 +54,7 @@ def spread_of(j, column, scale, room):
     return range_loss(scale, j, low, high, absent)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def codes_left(column, who, d, least, room):
     """Return how many of the d ranked codes go left; 0 when no cut at the median leaves ``least`` on both sides.
 

@@ -9,7 +9,7 @@ from anonymizer.kernels.partition import longer
 from anonymizer.loops import njit
 
 
-@njit(cache=True, nogil=True)
+@njit
 def cut_groups(codes, order, who, starts, ends, scale, least, by_median):
     """Cut every group until no cut leaves ``least`` persons on both sides: where hulls lose least, or at medians.
 

@@ -8,7 +8,7 @@ POWERS = 10.0 ** np.arange(-290, 291)
 """Powers of ten from 10^-290 to 10^290."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def ten_digits(x):
     """Return x at ten significant digits, so that values that are equal on paper compare equal."""
     if not np.isfinite(x):
@@ -20,7 +20,7 @@ def ten_digits(x):
     return np.round(x * POWERS[290 + 9 - place]) / POWERS[290 + 9 - place]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def goes_before(a, b, first_key, second_key, root_last):
     """Return True where node a leaves the queue before node b: smaller keys, then the lower node; or the root last."""
     if root_last and (a == 0 or b == 0):
@@ -32,7 +32,7 @@ def goes_before(a, b, first_key, second_key, root_last):
     return a < b
 
 
-@njit(cache=True, nogil=True)
+@njit
 def rise(queue, place, i, first_key, second_key, root_last):
     """Move the entry at i of a binary heap up to where it belongs; return its place."""
     t = queue[i]
@@ -48,7 +48,7 @@ def rise(queue, place, i, first_key, second_key, root_last):
     return i
 
 
-@njit(cache=True, nogil=True)
+@njit
 def sink(queue, place, length, i, first_key, second_key, root_last):
     """Move the entry at i of a binary heap down to where it belongs."""
     t = queue[i]
@@ -67,7 +67,7 @@ def sink(queue, place, length, i, first_key, second_key, root_last):
     place[t] = i
 
 
-@njit(cache=True, nogil=True)
+@njit
 def keys(t, first, second, one, two, error_risk, first_key, second_key):
     """Write the keys of a branch, smaller ones first: see :func:`prune_by_ratio`."""
     above, below = first[t] - one[t], second[t] - two[t]
@@ -80,7 +80,7 @@ def keys(t, first, second, one, two, error_risk, first_key, second_key):
         second_key[t] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def prune_by_ratio(parent, size, feature, n, first, second, error_risk, fails, offends):
     """Collapse offending branches, the one that the ratio puts first before the others, until none offends.
 
@@ -144,7 +144,7 @@ def prune_by_ratio(parent, size, feature, n, first, second, error_risk, fails, o
     return steps[:q].copy(), ratios[:q].copy(), smallest_then[:q].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit
 def sum_up(t, size, error_risk, one, two, smallest, failing):
     """Write the values of an inner node's branch, from those of its children's branches."""
     low, total, second, fewest, count = np.inf, 0.0, 0.0, np.iinfo(np.int64).max, 0

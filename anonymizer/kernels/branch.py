@@ -97,7 +97,7 @@ class Scratch(NamedTuple):
     pool: Any
 
 
-@njit(cache=True, nogil=True)
+@njit
 def nodes_of_size(capacity, sums):
     """Return room for ``capacity`` nodes."""
     return Nodes(
@@ -107,7 +107,7 @@ def nodes_of_size(capacity, sums):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit
 def longer_nodes(nodes):
     """Return the nodes with twice the room."""
     return Nodes(
@@ -117,7 +117,7 @@ def longer_nodes(nodes):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit
 def stack_of_size(room, p, pool_size, sums, hist):
     """Return room for a stack of so many nodes."""
     return Stack(
@@ -126,7 +126,7 @@ def stack_of_size(room, p, pool_size, sums, hist):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit
 def longer_stack(stack):
     """Return the stack with twice the room."""
     return Stack(
@@ -134,7 +134,7 @@ def longer_stack(stack):
     )
 
 
-@njit(cache=True, nogil=True)
+@njit
 def push(stack, at, start, end, depth, parent, sums, active, has_pool):
     """Write a node that is to be grown to row ``at`` of the stack; its pool stands there already."""
     stack.run[at, 0], stack.run[at, 1], stack.run[at, 2], stack.run[at, 3] = start, end, depth, parent
@@ -143,7 +143,7 @@ def push(stack, at, start, end, depth, parent, sums, active, has_pool):
     stack.has_pool[at] = has_pool
 
 
-@njit(cache=True, nogil=True)
+@njit
 def scratch_of_size(n, widest, stride, pool_size, sums, hist):
     """Return the room that nodes of at most n records and ``widest`` codes use."""
     width, packed = sums.shape[0], widest * stride
@@ -156,7 +156,7 @@ def scratch_of_size(n, widest, stride, pool_size, sums, hist):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit
 def can_gain(base, n, growth):
     """Return True where a node of purity ``base`` (:func:`anonymizer.kernels.splits.purity`) is not pure already."""
     if growth.criterion == ENTROPY:
@@ -166,7 +166,7 @@ def can_gain(base, n, growth):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit
 def best_split_of_node(columns, growth, start, end, total, base, active, pool, has_pool, offsets, scratch):
     """Return the best split of the records start..end: column, last left code, first right code, and how many codes
     are listed; column -1 for none.
@@ -211,7 +211,7 @@ def best_split_of_node(columns, growth, start, end, total, base, active, pool, h
     return feature, code_left, code_right, n_listed
 
 
-@njit(cache=True, nogil=True)
+@njit
 def keep_split(cells, present, n_present, code_left, width, stride, criterion, scratch):
     """Write the best split so far of a node, of the column with these ``cells``: see :func:`best_split_of_node`."""
     if code_left < 0:
@@ -230,7 +230,7 @@ def keep_split(cells, present, n_present, code_left, width, stride, criterion, s
                 scratch.best_left[c] += cells[code * width + c]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def sum_left(columns, start, goes_left, n_left, total, left, right):
     """Write the sum of the numbers of the records that go left into ``left``, from the smaller side."""
     left[0] = n_left
@@ -243,7 +243,7 @@ def sum_left(columns, start, goes_left, n_left, total, left, right):
         left[1:] = total[1:] - right[1:]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_codes(scratch, n_present, stride, side, listed, n_listed):
     """Append the codes of the best split that go to one side, ascending; return the list and its length."""
     for position in range(n_present):
@@ -256,7 +256,7 @@ def list_codes(scratch, n_present, stride, side, listed, n_listed):
     return listed, n_listed
 
 
-@njit(cache=True, nogil=True)
+@njit
 def move_records(columns, criterion, active, start, n_left, scratch, goes_left):
     """Exchange records until those that go left come first: codes of active columns, order, responses."""
     from_left, from_right = scratch.from_left, scratch.from_right
@@ -269,7 +269,7 @@ def move_records(columns, criterion, active, start, n_left, scratch, goes_left):
         swap_rows(columns.responses, from_left, from_right, pairs)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def set_leaf(nodes, t, parent, n_listed, s, e, total):
     """Make node t a leaf of the records s..e with their sums."""
     nodes.parent[t], nodes.feature[t], nodes.code_left[t], nodes.code_right[t] = parent, -1, -1, -1
@@ -278,7 +278,7 @@ def set_leaf(nodes, t, parent, n_listed, s, e, total):
     nodes.sums[t] = total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def nodes_there(nodes, m, listed):
     """Return the first m nodes as arrays of their own: see :func:`grow_branch`."""
     return (
@@ -288,7 +288,7 @@ def nodes_there(nodes, m, listed):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit
 def grow_branch(columns, start, end, sums, active, depth, growth, hist):
     """Grow the branch of the records start..end to its end, depth first; node 0 is its root.
 

@@ -6,7 +6,7 @@ from anonymizer.kernels.partition import longer
 from anonymizer.loops import njit
 
 
-@njit(cache=True, nogil=True)
+@njit
 def sizes_and_depths(parent, size, depth):
     """Write the nodes of each branch into ``size`` (ones before), each node's depth into ``depth`` (zeros before).
     A root has the parent -1, and there may be several."""
@@ -18,7 +18,7 @@ def sizes_and_depths(parent, size, depth):
             size[parent[t]] += size[t]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_up(parent, values):
     """Turn sums of leaves into sums of branches, (m, s), one backward sweep; inner nodes are zero before."""
     for t in range(parent.shape[0] - 1, 0, -1):
@@ -28,7 +28,7 @@ def add_up(parent, values):
             values[parent[t], c] += values[t, c]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_classes(parent, feature, firsts, lasts, order, codes, counts):
     """Count the records of each class in every node (m, c); ``counts`` is zero before."""
     for t in range(parent.shape[0]):
@@ -38,7 +38,7 @@ def count_classes(parent, feature, firsts, lasts, order, codes, counts):
     add_up(parent, counts)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_distinct(parent, size, feature, firsts, lasts, order, ids, codes, latest, counts):
     """Count the different ids of each class in every node (m, c); ``counts`` is zero before.
 
@@ -63,7 +63,7 @@ def count_distinct(parent, size, feature, firsts, lasts, order, ids, codes, late
     add_up(parent, counts)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def most_of_one(parent, size, feature, firsts, lasts, order, ids, rows, most):
     """Write the most records of one id in every node, ``most`` (m,).
 
@@ -102,7 +102,7 @@ def most_of_one(parent, size, feature, firsts, lasts, order, ids, rows, most):
                 rows[ids[order[i]]] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def column_hull(row, stride, firsts, lasts, feature, missing_code, count_levels, n_codes, low, high, levels, missing):
     """Write the hulls of one column, nodes in preorder: leaves from their records, inner nodes from their children.
 
@@ -168,7 +168,7 @@ def column_hull(row, stride, firsts, lasts, feature, missing_code, count_levels,
     return stack[depth - 1, : words if count_levels else 0].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit
 def route(codes, first, last, feature, right_child, cut, listed_start, listed, listed_left, leaf):
     """Write the leaf of each of the records first..last. ``cut`` is -1 at categorical splits."""
     for i in range(first, last):
@@ -195,7 +195,7 @@ LEAST_SHARE = 1e-300
 """Of a path domain that is too narrow for its length to be told from 0, so that BIG stays finite."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def region_bits(
     parent, feature, cut, threshold, listed_count, listed_left, interval, start_low, start_high, count,
     missing_share, big,
@@ -252,7 +252,7 @@ def region_bits(
         open_node = t
 
 
-@njit(cache=True, nogil=True)
+@njit
 def branch_sweep(parent, feature, tidi, error, smallest):
     """Turn node values into those of the branches, one backward sweep: minimum, sum over leaves, minimum."""
     for t in range(parent.shape[0]):
@@ -265,7 +265,7 @@ def branch_sweep(parent, feature, tidi, error, smallest):
         smallest[above] = min(smallest[above], smallest[t])
 
 
-@njit(cache=True, nogil=True)
+@njit
 def groups_below(parent, feature, collapsed, group):
     """Write group[t]: the topmost collapsed node or leaf at or above t, -1 where there is none."""
     for t in range(parent.shape[0]):
@@ -278,7 +278,7 @@ def groups_below(parent, feature, collapsed, group):
             group[t] = -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def keep_splits(parent, size, feature, n, fails, keeps, smaller_child):
     """Write keeps[t], True where no child of t or of a split above it fails, and the records of t's smaller child."""
     for t in range(parent.shape[0]):

@@ -15,7 +15,7 @@ import numpy as np
 from anonymizer.loops import njit
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_sides(row, start, end, stride, code_left, side, goes_left):
     """Mark the records start..end that go left, and return how many: codes up to ``code_left``, or, where that is -1,
     whatever can be packed for which ``side`` is 1."""
@@ -32,7 +32,7 @@ def mark_sides(row, start, end, stride, code_left, side, goes_left):
     return n_left
 
 
-@njit(cache=True, nogil=True)
+@njit
 def pairs_to_swap(goes_left, start, n_left, from_left, from_right):
     """Write the positions to swap so that the records that go left come first; return how many pairs.
 
@@ -50,7 +50,7 @@ def pairs_to_swap(goes_left, start, n_left, from_left, from_right):
     return pairs
 
 
-@njit(cache=True, nogil=True)
+@njit
 def swap(row, from_left, from_right, pairs):
     """Exchange the values of a row at paired positions."""
     for i in range(pairs):
@@ -58,7 +58,7 @@ def swap(row, from_left, from_right, pairs):
         row[a], row[b] = row[b], row[a]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def swap_rows(table, from_left, from_right, pairs):
     """Exchange the rows of a table at paired positions."""
     for i in range(pairs):
@@ -67,7 +67,7 @@ def swap_rows(table, from_left, from_right, pairs):
             table[a, c], table[b, c] = table[b, c], table[a, c]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def longer(array):
     """Return the array with twice the room."""
     wider = np.empty((2 * array.shape[0],) + array.shape[1:], array.dtype)

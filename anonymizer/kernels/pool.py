@@ -12,7 +12,7 @@ POOL_CELLS = 1 << 16
 """Most cells of all pooled columns together."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def pool_layout(n_codes, width):
     """Return where each narrow column's histogram starts in a pool (-1: not pooled), and the size of a pool."""
     offsets = np.full(n_codes.shape[0], -1, np.int64)
@@ -25,7 +25,7 @@ def pool_layout(n_codes, width):
     return offsets, size
 
 
-@njit(cache=True, nogil=True)
+@njit
 def pays_pool(n, active, offsets, n_codes, width):
     """Return True where n records of the active pooled columns are more to read than the cells of their histograms."""
     count, cells = 0, 0
@@ -36,7 +36,7 @@ def pays_pool(n, active, offsets, n_codes, width):
     return n * count > cells
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_pool(pool, columns, start, end, active, offsets, width, criterion):
     """Write the histograms of the records start..end for all active pooled columns."""
     for j in range(active.shape[0]):
@@ -46,7 +46,7 @@ def add_pool(pool, columns, start, end, active, offsets, width, criterion):
             add_records(cells, columns.packed[j], columns.responses, start, end, columns.stride, width, criterion)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def divide_pool(stack_pool, at, smaller_pool, small_left, active, offsets, n_codes, width):
     """Turn a node's pool at row ``at`` into its right child's there and its left child's at the next row.
 

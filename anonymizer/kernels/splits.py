@@ -7,7 +7,7 @@ from anonymizer.loops import njit
 ENTROPY, GINI, SSE = 0, 1, 2
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def x_log_x(x, table):
     """Return x · log2 x, from a table for small x."""
     if x < table.shape[0]:
@@ -15,7 +15,7 @@ def x_log_x(x, table):
     return x * np.log2(x)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def purity(sums, n, criterion, table):
     """Return what a split maximizes, added over its two sides; the gain is what it exceeds the parent's by.
 
@@ -32,7 +32,7 @@ def purity(sums, n, criterion, table):
     return total / n
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_records(hist, row, responses, start, end, stride, width, criterion):
     """Add the records start..end of one packed column to a histogram of (code, sum) cells.
 
@@ -69,7 +69,7 @@ def add_records(hist, row, responses, start, end, stride, width, criterion):
             hist[row[i]] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_side(goes_left, side, responses, start, sums):
     """Add the responses of the records from ``start`` on that go to one side, 1 left, 0 right, to ``sums`` (r,)."""
     for i in range(goes_left.shape[0]):
@@ -78,7 +78,7 @@ def add_side(goes_left, side, responses, start, sums):
                 sums[q] += responses[start + i, q]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def present_codes(hist, row, start, end, n_codes, stride, width, criterion, bits, top, present):
     """Write the codes that occur among the records start..end, ascending, into ``present``; return how many.
 
@@ -117,7 +117,7 @@ def present_codes(hist, row, start, end, n_codes, stride, width, criterion, bits
     return n_present
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def trailing_zeros(word):
     """Return the position of the lowest set bit of a word that is not zero (de Bruijn multiplication)."""
     lowest = word & (~word + np.uint64(1))
@@ -134,7 +134,7 @@ def _de_bruijn_table() -> np.ndarray:
 DE_BRUIJN = _de_bruijn_table()
 
 
-@njit(cache=True, nogil=True)
+@njit
 def highest_between(heights, first, last):
     """Return the greatest of the heights of the codes after ``first`` up to ``last``."""
     highest = 0
@@ -143,7 +143,7 @@ def highest_between(heights, first, last):
     return highest
 
 
-@njit(cache=True, nogil=True)
+@njit
 def best_cut(
     hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best, heights
 ):
@@ -196,7 +196,7 @@ def best_cut(
     return best, where
 
 
-@njit(cache=True, nogil=True)
+@njit
 def first_component(points, weights):
     """Return the first principal axis (r,) of weighted, centred points (q, r), its first entry other than 0 positive.
 
@@ -239,7 +239,7 @@ def first_component(points, weights):
     return axis
 
 
-@njit(cache=True, nogil=True)
+@njit
 def class_order(hist, present, n_present, width, criterion, order):
     """Write the present codes of a categorical column to ``order``, sorted by what they hold.
 
@@ -288,7 +288,7 @@ def class_order(hist, present, n_present, width, criterion, order):
         order[position] = present[ranks[position]]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def best_subset(hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best):
     """Return the best of all subsets of a few present codes: (score, mask of the codes that go left).
 
@@ -319,7 +319,7 @@ def best_subset(hist, present, n_present, total, n, width, min_leaf, criterion, 
     return best, where
 
 
-@njit(cache=True, nogil=True)
+@njit
 def best_split_of_column(
     hist, present, n_present, by_order, heights, total, n, width, min_leaf, criterion, exhaustive_max, table, left,
     right, order, side, tolerance, best,
@@ -362,7 +362,7 @@ def best_split_of_column(
     return best, -1, -1, True
 
 
-@njit(cache=True, nogil=True)
+@njit
 def best_split_of_histogram(
     hist, total, n, by_order, heights, width, min_leaf, criterion, exhaustive_max, table, tolerance, best, side
 ):

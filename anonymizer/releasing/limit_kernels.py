@@ -80,7 +80,7 @@ class Tally(NamedTuple):
     most: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def tally_for(wants):
     """Return the tally of no group yet."""
     pairs = wants.pairs.max() + 1 if wants.pairs.size else 0
@@ -94,7 +94,7 @@ def tally_for(wants):
     )
 
 
-@njit(cache=True, nogil=True)
+@njit
 def begin_group(tally):
     """Make a tally that of another group, without records."""
     tally.group[0] += 1
@@ -102,7 +102,7 @@ def begin_group(tally):
     tally.classes[:], tally.numbers[:] = 0, 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_records(wants, start, end, tally):
     """Add what limits count of records ``start`` to ``end`` of the line to the tally of a group."""
     last = wants.classes.shape[0] - 1
@@ -124,7 +124,7 @@ def add_records(wants, start, end, tally):
             tally.numbers[b] += wants.numbers[i, b]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def enough(wants, classes, numbers, n, most):
     """Return True when a group of n records has all that is wanted but k.
 
@@ -166,7 +166,7 @@ def enough(wants, classes, numbers, n, most):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit
 def come(who, i, rows):
     """Return how many persons more there are when record ``i`` joins those whose ``rows`` (persons,) are counted."""
     if who.shape[0] == 0:
@@ -177,7 +177,7 @@ def come(who, i, rows):
     return 1 if rows[who[i]] == 1 else 0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def go(who, start, end, rows):
     """Return how many persons fewer there are when records ``start`` to ``end`` go."""
     if who.shape[0] == 0:

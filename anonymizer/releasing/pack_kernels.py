@@ -15,7 +15,7 @@ from anonymizer.loops import njit
 from anonymizer.releasing.limit_kernels import add_records, begin_group, come, enough, go, tally_for
 
 
-@njit(cache=True, nogil=True)
+@njit
 def lay(codes, order, starts, ends, whole, sample, scale, leaf_start):
     """Cut the records of each region again and again, by cuts of least loss, until pieces have ``whole`` records.
 
@@ -63,7 +63,7 @@ def lay(codes, order, starts, ends, whole, sample, scale, leaf_start):
         depth += 2
 
 
-@njit(cache=True, nogil=True)
+@njit
 def widen(codes, first, last, scale, hull, stamps, stamp):
     """Return by how much a hull loses more when records ``first`` to ``last`` join it.
 
@@ -95,7 +95,7 @@ def widen(codes, first, last, scale, hull, stamps, stamp):
     return more
 
 
-@njit(cache=True, nogil=True)
+@njit
 def clear(scale, hull):
     """Make a hull that of no records."""
     low, high, count, loss = hull
@@ -119,7 +119,7 @@ class Window(NamedTuple):
     latest: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def window_for(size, scale):
     """Return a window of ``size`` leaves."""
     p = scale.n_codes.shape[0]
@@ -134,7 +134,7 @@ def window_for(size, scale):
     )
 
 
-@njit(cache=True, nogil=True)
+@njit
 def begin(window, slot, place, before, scale):
     """Let a group begin at a leaf: a hull of no records."""
     window.place[slot], window.before[slot], window.loss[slot] = place, before, 0.0
@@ -142,7 +142,7 @@ def begin(window, slot, place, before, scale):
         window.low[j, slot], window.high[j, slot], window.levels[j, slot] = scale.n_codes[j], -1, 0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def shift(window, head, tail):
     """Move the leaves of a window to its beginning."""
     window.place[: tail - head] = window.place[head:tail]
@@ -154,7 +154,7 @@ def shift(window, head, tail):
         window.levels[j, : tail - head] = window.levels[j, head:tail]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def wider(window, scale):
     """Return a window of twice as many leaves that begins with those of this one."""
     size = window.place.shape[0]
@@ -165,7 +165,7 @@ def wider(window, scale):
     return larger
 
 
-@njit(cache=True, nogil=True)
+@njit
 def extend(codes, i, window, head, tail, scale):
     """Widen the hulls of a window by record ``i``.
 
@@ -196,7 +196,7 @@ def extend(codes, i, window, head, tail, scale):
                 window.loss[at] += range_loss(scale, j, low[at], high[at], levels[at] > 0) - loss
 
 
-@njit(cache=True, nogil=True)
+@njit
 def last_group(
     codes, leaf_start, start, e, lost, window, head, near, scale, wants, limited, tally, hull, stamps
 ):  # fmt: skip
@@ -229,7 +229,7 @@ def last_group(
     return least, its_start
 
 
-@njit(cache=True, nogil=True)
+@njit
 def pack(codes, who, starts, ends, leaf_start, scale, k, wants, limited, lost, group_start):
     """Divide the line of each region into groups of whole leaves with k persons, so that their hulls lose least in all.
 
@@ -290,7 +290,7 @@ def pack(codes, who, starts, ends, leaf_start, scale, k, wants, limited, lost, g
         go(who, window.place[head], between_end, rows_between)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_groups(starts, ends, group_start, marks):
     """Mark the first record of each group of each region; ``marks`` (n,) is zero before."""
     for region in range(starts.shape[0]):

@@ -44,7 +44,7 @@ class Members(NamedTuple):
     numbers: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def join(members, i, g):
     """Put record ``i`` at the beginning of the chain of group ``g``."""
     at = members.first[g]
@@ -55,7 +55,7 @@ def join(members, i, g):
     members.size[g] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def leave(members, i):
     """Take record ``i`` out of its chain."""
     before, after = members.previous[i], members.next_[i]
@@ -68,7 +68,7 @@ def leave(members, i):
     members.size[members.group[i]] -= 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def counts_alone(members, pairs, i, g):
     """Return True when no other record of group ``g`` is of the person and class of record ``i``. ``pairs`` (n,): see
     :class:`anonymizer.releasing.limit_kernels.Wants`."""
@@ -84,7 +84,7 @@ def counts_alone(members, pairs, i, g):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_up(members, i, g, sign, wants, other):
     """Add what limits need of record ``i`` to group ``g``, or take it away (``sign`` -1); ``other``: the record that
     takes the opposite way, -1 for none."""
@@ -98,7 +98,7 @@ def add_up(members, i, g, sign, wants, other):
         members.numbers[g, c] += sign * wants.numbers[i, c]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def transfer(members, a, i, b, s, sign, wants):
     """Change the sums of two groups as if record ``i`` went from a to b, and ``s`` (-1: none) back; sign -1: undo."""
     add_up(members, i, a, -sign, wants, s)
@@ -108,7 +108,7 @@ def transfer(members, a, i, b, s, sign, wants):
         add_up(members, s, a, sign, wants, i)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def most_of_one(members, g, out, new, wants, rows):
     """Return the most records of one person in group ``g``, without record ``out`` (-1: of all) and with record ``new``
     (-1: none); 1 where nobody asks. ``rows`` (pairs,): zero before and after."""
@@ -128,7 +128,7 @@ def most_of_one(members, g, out, new, wants, rows):
     return most
 
 
-@njit(cache=True, nogil=True)
+@njit
 def allowed(members, a, i, b, s, wants, rows):
     """Return True when groups a and b keep their limits if record ``i`` goes from a to b, and ``s`` (-1: none) back.
     ``rows``: room for :func:`most_of_one`."""
@@ -142,7 +142,7 @@ def allowed(members, a, i, b, s, wants, rows):
     return both
 
 
-@njit(cache=True, nogil=True)
+@njit
 def hull_of(codes, members, g, out, row, scale):
     """Write the hull of group ``g``, without record ``out`` (-1: of all), into a row; returns its loss."""
     total = 0.0
@@ -172,7 +172,7 @@ def hull_of(codes, members, g, out, row, scale):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def loss_with(codes, members, row, i, n, scale, most):
     """Return the loss of the n records of a hull and of record ``i``, which joins them; above ``most``: any more."""
     total = (n + 1) * members.loss[row]
@@ -193,7 +193,7 @@ def loss_with(codes, members, row, i, n, scale, most):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def exchange(codes, members, a, i, b, s, scale, wants):
     """Let record ``i`` go from group a to b, and ``s`` (-1: none) back."""
     transfer(members, a, i, b, s, 1, wants)
@@ -206,7 +206,7 @@ def exchange(codes, members, a, i, b, s, scale, wants):
     hull_of(codes, members, b, -1, b, scale)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def gather(codes, members, scale, wants):
     """Fill chains, hulls and sums from the group of each record."""
     members.first[:], members.size[:] = -1, 0
@@ -217,7 +217,7 @@ def gather(codes, members, scale, wants):
         hull_of(codes, members, g, -1, g, scale)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def nearest(codes, members, i, first, last, scale, costs, places):
     """Fill ``places`` with the groups ``first`` to ``last`` that lose least more when record ``i`` joins, -1 for none,
     and ``costs`` with how much."""
@@ -236,7 +236,7 @@ def nearest(codes, members, i, first, last, scale, costs, places):
             costs[at], places[at] = cost, b
 
 
-@njit(cache=True, nogil=True)
+@njit
 def polish(codes, members, records, first, last, k, scale, wants, limited, partners, pairs, row, awake, moved):
     """Move records among the groups ``first`` to ``last``, as long as each move lowers their loss.
 

@@ -15,7 +15,7 @@ NONE = -1
 """No place."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def gather(box, start, order):
     """Write the records (n,) of each ``box`` in ``order`` (n,), from its ``start`` (boxes,) on, which moves to its
     end."""
@@ -25,7 +25,7 @@ def gather(box, start, order):
         start[b] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def shuffle(order, sizes, draws):
     """Mix each run of ``order`` (n,), of ``sizes`` (runs,) that follow each other (Fisher and Yates). ``draws`` (n,):
     from 0 up to, not including, 1."""
@@ -37,7 +37,7 @@ def shuffle(order, sizes, draws):
         first += size
 
 
-@njit(cache=True, nogil=True)
+@njit
 def ranges(codes, part, pair_record, pair_part, pair_box, box_part, missing, low, high, absent):
     """Write the lowest and highest code of every box of one interval column; ``absent``: it also holds a missing value.
 
@@ -71,7 +71,7 @@ def ranges(codes, part, pair_record, pair_part, pair_box, box_part, missing, low
         absent[b] |= absent[g]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def level_sets(codes, part, pair_record, pair_part, pair_box, box_part, bits):
     """Write the set of codes of every box of one categorical column, as bits (boxes, words); boxes as in ``ranges``."""
     one = np.uint64(1)
@@ -88,7 +88,7 @@ def level_sets(codes, part, pair_record, pair_part, pair_box, box_part, bits):
         bits[pair_box[q]] |= bits[pair_part[q]]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find_centre(codes, own, offset, is_interval, missing, scaled, counts, mean, absent, square):
     """Write the centroid of the records ``own``: counts of levels, mean and missing share of interval columns."""
     n = len(own)
@@ -112,7 +112,7 @@ def find_centre(codes, own, offset, is_interval, missing, scaled, counts, mean, 
             square[j] /= n * n
 
 
-@njit(cache=True, nogil=True)
+@njit
 def forget_centre(codes, own, offset, is_interval, counts):
     """Set the counts of :func:`find_centre` back to 0."""
     for j in range(codes.shape[1]):
@@ -121,7 +121,7 @@ def forget_centre(codes, own, offset, is_interval, counts):
                 counts[offset[j] + codes[row, j]] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def distance(codes, row, n, offset, is_interval, missing, scaled, counts, mean, absent, square):
     """Return the squared distance of a record to the centroid of n records, rounded to 12 decimals."""
     total = 0.0
@@ -137,7 +137,7 @@ def distance(codes, row, n, offset, is_interval, missing, scaled, counts, mean, 
     return np.rint(total * 1e12)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def share(
     codes, who, rows, start, count, parent, size, small, k, offset, is_interval, missing, scaled, pair_record, pair_leaf
 ):  # fmt: skip
@@ -187,7 +187,7 @@ def share(
                 need -= 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def sink(heap, i, length, far, rows):
     """Let entry i of a heap of candidates sink to its place: nearest first, ties by lower row."""
     while True:
@@ -211,7 +211,7 @@ Per node (m,): ``head`` of its chain, ``size`` of its cell, and of all cells in 
 ``surplus`` above k."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def take_over(codes, rows, start, parent, size, small, root, k, offset, is_interval, missing, scaled, cell_of):
     """Make every cell hold at least k records; ``cell_of`` (n,), by place in ``rows``: the node that names the cell.
 
@@ -264,7 +264,7 @@ def take_over(codes, rows, start, parent, size, small, root, k, offset, is_inter
                 need -= 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def chains_of(start, parent, size, k, cell_of):
     """Return the cells of all leaves as :data:`Chains`, each of the run of places that reach it."""
     m, n = len(parent), len(cell_of)
@@ -285,7 +285,7 @@ def chains_of(start, parent, size, k, cell_of):
     return Chains(cell_of, head, after, before, cell_size, count, surplus)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def take_place(cells, place, cell, t, parent):
     """Move a place from its cell to another below node t; sums above t stay as they are."""
     donor = cells.cell_of[place]
@@ -313,7 +313,7 @@ def take_place(cells, place, cell, t, parent):
         u = parent[u]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def merge_branch(cells, t, size):
     """Put all places of the branch of node t into one cell of its own."""
     chain, total = NONE, 0
@@ -338,7 +338,7 @@ def merge_branch(cells, t, size):
     cells.head[t], cells.size[t] = chain, total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_above(sums, t, top, parent, change):
     """Add to the sums of node t and all above it, as far as ``top``."""
     while True:

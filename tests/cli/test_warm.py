@@ -1,5 +1,6 @@
 """Compiling before anybody waits: what it leaves behind, when it is needed, and where nothing can be written."""
 
+import inspect
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from anonymizer.cli import warm
 from anonymizer.cli.main import main
 from anonymizer.cli.options import ProgressBar
-from anonymizer.loops import IndexDataCacheFile, njit
+from anonymizer.loops import CPUCodeLibrary, CPUContext, Dispatcher, IndexDataCacheFile, njit
 from anonymizer.releasing.files import lock_folder
 from tests.waiting import PATIENCE
 
@@ -291,7 +292,9 @@ def test_compiling__makes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         step()
 
 
-def test_a_loop__has_one_version_for_all_numbers_that_stand_in_calls() -> None:
+def test_a_loop__is_one_part_of_another_for_all_numbers_that_stand_in_calls() -> None:
+    """Of a part there is no machine code, which is what takes long; Python can call the loop all the same."""
+
     @njit
     def inner(step):  # type: ignore[no-untyped-def]
         return step + 1
@@ -302,4 +305,22 @@ def test_a_loop__has_one_version_for_all_numbers_that_stand_in_calls() -> None:
 
     inner.py_func.__module__ = "anonymizer.of_this_test"
     assert outer(5) == 9
-    assert len(inner.overloads) == 1
+    (version,) = inner.copse_part.overloads.values()
+    assert not version.library._finalized
+    assert not inner.overloads
+    assert inner(5) == 6
+
+
+def test_numba__has_what_is_replaced_in_it() -> None:
+    """Private names of numba, which another version may call otherwise: then ours would replace nothing."""
+    for place, name in (
+        (IndexDataCacheFile, "save"),
+        (Dispatcher, "get_call_template"),
+        (Dispatcher, "get_overload"),
+        (CPUCodeLibrary, "add_linking_library"),
+        (CPUCodeLibrary, "_get_module_for_linking"),
+        (CPUCodeLibrary, "finalize"),
+        (CPUContext, "get_executable"),
+    ):
+        assert getattr(place, name).__module__ == "anonymizer.loops"
+        assert f"def {name}(self" in inspect.getsource(sys.modules[place.__module__])
