@@ -98,6 +98,7 @@ PLACES = """() => [...document.querySelectorAll('[class*=st-key-roles-card-], [c
     one => { const {x, y, width, height} = one.getBoundingClientRect(); return [x, y, width, height]; })"""
 
 
+@pytest.mark.sweep(0)
 def test_selecting_columns__moves_nothing(app_server: str, page: Page) -> None:
     open_page(page, app_server)
     drop(page, fifty().to_csv(index=False).encode(), "clinic.csv")

@@ -366,6 +366,7 @@ def test_fields__emptied_are_off_and_the_page_stays_where_it_is(map_page: Any) -
     go_on_and_stay_where_it_is(map_page)
 
 
+@pytest.mark.sweep(0)
 def test_tree__is_zoomed_dragged_downloaded_and_picked(tree_page: Any) -> None:
     zoom_and_drag(tree_page)
     download_pictures(tree_page)

@@ -82,6 +82,7 @@ def test_wide_numeric_columns(n: int, values: int, c: int) -> None:
     assert tree.n_nodes > 10
 
 
+@pytest.mark.sweep(0)
 def test_wide_categorical_columns__thousands_of_levels() -> None:
     rng = np.random.default_rng(3)
     n = 6000

@@ -60,6 +60,7 @@ def test_memory__a_table_too_large_for_what_is_left_is_refused_in_a_sentence(sma
         assert visitor.shows("2 Rows")
 
 
+@pytest.mark.sweep(0)
 def test_bomb__of_one_session_does_not_disturb_another(app_server: str) -> None:
     """While a file unfolds, another session opens pages, brings a table and gets its tree."""
     done = threading.Event()

@@ -179,6 +179,7 @@ def test_a_run_that_is_killed_with_all_its_processes__leaves_its_folder_until_th
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.sweep(0)
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
 def test_a_scheduler_elsewhere_that_is_lost__is_one_sentence(
     tmp_path: Path, spill: Path, source: tuple[Path, Schema], capsys: pytest.CaptureFixture[str],
