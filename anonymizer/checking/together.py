@@ -61,7 +61,7 @@ def together(releases: Sequence[Classes], k: int, person: Classes | None = None)
     of_row = sizes[cell[somebody]]
 
     def persons(rows: NDArray[np.bool_]) -> int:
-        return len(np.unique(who[somebody][rows]))
+        return int(rows.sum()) if person is None else len(np.unique(who[somebody][rows]))
 
     return Together(
         k, persons(np.ones(len(of_row), np.bool_)), persons(of_row < k), persons(of_row == 1),

@@ -53,10 +53,10 @@ class Now:
 
 
 class OtherPeople(Protocol):
-    """A release of another table, such as last year's, which the same people may be in."""
+    """Releases of other tables, such as last year's, which the same people may be in."""
 
-    def beside(self, now: Now) -> Finding:
-        """Return what both leave of people together."""
+    def beside(self, now: Now) -> Finding | Sequence[Finding]:
+        """Return what they leave of people together with the one that is looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,12 +149,17 @@ class LastRelease:
 
 
 def classes_of_persons(who: NDArray[np.int64], class_of: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return (n,) a number for the set of classes of the rows of each of n persons, -1 of those who have none."""
-    somebody = (who >= 0) & (class_of >= 0)
-    pairs = np.unique(np.column_stack([who[somebody], class_of[somebody]]), axis=0)
-    sets = pd.Series(pairs[:, 1]).groupby(pairs[:, 0]).agg(tuple)
+    """Return (n,) a number for the set of classes of the rows of each of n persons, -1 of those who have none: the
+    class itself where it is one."""
+    somebody, width = (who >= 0) & (class_of >= 0), int(class_of.max(initial=0)) + 1
+    pairs = np.sort(who[somebody] * width + class_of[somebody])
+    persons, classes = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], width)
     answer = np.full(n, -1, np.int64)
-    answer[sets.index.to_numpy(np.int64)] = pd.factorize(sets)[0]
+    answer[persons] = classes
+    several = np.bincount(persons, minlength=n)[persons] > 1
+    if several.any():
+        sets = pd.Series(classes[several]).groupby(persons[several]).agg(tuple)
+        answer[sets.index.to_numpy(np.int64)] = width + pd.factorize(sets)[0]
     return answer
 
 
@@ -165,7 +170,10 @@ def beside_earlier(earlier: Sequence[Earlier | OtherPeople], now: Now) -> Iterab
         k = max(now.k, *(one.k for one in same))
         before = "the release made before" if len(same) == 1 else f"the {len(same):,} releases made before"
         yield of_cells(together([*(one.class_of for one in same), now.class_of], k, now.person), before)
-    yield from (one.beside(now) for one in earlier if not isinstance(one, Earlier))
+    for one in earlier:
+        if not isinstance(one, Earlier):
+            findings = one.beside(now)
+            yield from (findings,) if isinstance(findings, Finding) else findings
 
 
 def of_cells(both: Together, before: str) -> Finding:

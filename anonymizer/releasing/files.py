@@ -214,12 +214,17 @@ def write_once(path: Path, content: bytes) -> None:
     _sync_folder(path.parent)
 
 
-def write_hashed(path: str | Path, write: Callable[[BinaryIO], None]) -> str:
+def write_hashed(
+    path: str | Path, write: Callable[[BinaryIO], None], before: Callable[[str], object] | None = None
+) -> str:
     """Write a whole file in place of another, as ``write`` does it, and return its SHA-256, made of the bytes on their
-    way. See :func:`replace_file`."""
+    way. ``before``: called with the SHA-256 before the file takes its place; when it raises, nothing does. See
+    :func:`replace_file`."""
     with replace_file(path) as file:
         sink = _HashedSink(file)
         write(cast(BinaryIO, sink))
+        if before is not None:
+            before(sink.digest.hexdigest())
     return sink.digest.hexdigest()
 
 

@@ -31,20 +31,30 @@ def read_key() -> bytes:
         if not own and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             write_once(path, token_bytes(LENGTH))
+    except OSError as error:
+        problem = f"The key of packing, {path}, cannot be read or made: {error.strerror}."
+        raise ParameterError(problem, remedy=REMEDY) from None
+    return key_in(path)
+
+
+def key_in(path: Path, name: str = "The key of packing", remedy: str = REMEDY) -> bytes:
+    """Return the key in a file. ``name``: what it is called; ``remedy``: where it cannot be read.
+
+    Raises :class:`ParameterError`, without the key, when the file is absent, cannot be read, can be read by others, or
+    is of another length.
+    """
+    try:
         with path.open("rb") as file:
             mode, key = os.fstat(file.fileno()).st_mode, file.read(LENGTH + 1)
     except OSError as error:
-        raise ParameterError(
-            f"The key of packing, {path}, cannot be {'read' if own else 'read or made'}: {error.strerror}.",
-            remedy=REMEDY,
-        ) from None
+        raise ParameterError(f"{name}, {path}, cannot be read: {error.strerror}.", remedy=remedy) from None
     if sys.platform != "win32" and stat.S_IMODE(mode) & 0o077:
         raise ParameterError(
-            f"The key of packing, {path}, can be read by others.", remedy="Let its owner alone read it (mode 600)."
+            f"{name}, {path}, can be read by others.", remedy="Let its owner alone read it (mode 600)."
         )
     if len(key) != LENGTH:
         raise ParameterError(
-            f"The key of packing, {path}, is not {LENGTH} bytes long.",
+            f"{name}, {path}, is not {LENGTH} bytes long.",
             remedy=f"Restore the file that it was, or make a new one of {LENGTH} random bytes: other groups follow.",
         )
     return key

@@ -6,6 +6,7 @@ where a row came from. :func:`read_release` gives back what :meth:`Release.write
 
 import gzip
 import io
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -239,9 +240,9 @@ class Release:
         self._write(sink, format, group)
         return sink.getvalue()
 
-    def write(self, path: str | Path) -> str:
+    def write(self, path: str | Path, before: Callable[[str], object] | None = None) -> str:
         """Write the file, whole or not at all, and return its SHA-256, hashed on the way; its ending, one of
-        :data:`FORMATS`, says the format.
+        :data:`FORMATS`, says the format. ``before``: called with the SHA-256 before the file stands at its name.
 
         Raises :class:`ParameterError` for another ending, and :class:`GuaranteeError` as long as something stands in
         the way.
@@ -250,7 +251,7 @@ class Release:
         path = Path(path)
         format = next((ending for ending in FORMATS if path.name.lower().endswith("." + ending)), path.suffix)
         _check_format(format)
-        return write_hashed(path, lambda sink: self._write(sink, format))
+        return write_hashed(path, lambda sink: self._write(sink, format), before)
 
     def _require_way(self) -> None:
         """Raise :class:`GuaranteeError` when something stands in the way: what, and what to do."""
