@@ -21,6 +21,7 @@ from anonymizer.growing.grow import CRITERIA, grow
 from anonymizer.growing.records import descend
 from anonymizer.growing.tree import Tree
 from anonymizer.labelled.codebook import read_codebook
+from anonymizer.ledger.ledger import Ledger
 from anonymizer.measuring.utility import Utility, measure
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.run import FilesResult
@@ -52,6 +53,7 @@ __all__ = [
     "FilesResult",
     "GuaranteeError",
     "Kind",
+    "Ledger",
     "LinkageRisk",
     "NodeRisk",
     "ParameterError",

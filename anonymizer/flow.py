@@ -79,7 +79,7 @@ class Flow:
     :class:`anonymizer.gate.finding.Finding`. ``stages``: answers to share, by stage and what it depends on: see
     :meth:`but`. ``turn``: what stands around whatever is computed. ``population``: what is known of it, for limits on
     risk and k-map, beside the sampling weights. ``earlier``: other releases, of this table or of the same people, which
-    the gate counts together with this one.
+    the gate counts together with this one. ``key``: of packing, by default the user's.
 
     Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
     """
@@ -89,10 +89,12 @@ class Flow:
         reading: Reading | None = None, rng: np.random.Generator | None = None,
         reasons: Mapping[str, str] | None = None, stages: Mapping[str, tuple[Any, LazyValue[Any]]] | None = None,
         turn: Turn = nullcontext, population: Population = WHOLE, earlier: Sequence[Earlier | OtherPeople] = (),
+        key: bytes | None = None,
     ) -> None:  # fmt: skip
         self.table, self.schema, self.settings = table, schema, settings or Settings()
         self.against_original, self.population, self.reading = against_original, population, reading
         self.rng, self.turn, self.reasons, self.earlier = rng, turn, dict(reasons or {}), tuple(earlier)
+        self.key = key
         self.progress: Progress = no_progress
         values = {on: self._dependency(on) for on in {on for needs in DEPENDS.values() for on in needs}}
         keys = {name: tuple(values[on] for on in needs) for name, needs in DEPENDS.items()}
@@ -113,7 +115,8 @@ class Flow:
     ) -> "Flow":  # fmt: skip
         """Return another flow of the same table, with other settings, roles, reasons, knowledge or earlier releases.
         It shares the stages that do not depend on what was changed, those that are computed later too."""
-        same: dict[str, Any] = {name: getattr(self, name) for name in ("against_original", "reading", "rng", "turn")}
+        names = ("against_original", "reading", "rng", "turn", "key")
+        same: dict[str, Any] = {name: getattr(self, name) for name in names}
         reasons, population = self.reasons if reasons is None else reasons, population or self.population
         earlier = self.earlier if earlier is None else earlier
         same |= {"reasons": reasons, "population": population, "earlier": earlier, "stages": self._stages}
@@ -127,7 +130,7 @@ class Flow:
 
     def rows(self, rows: NDArray[np.int64]) -> "Flow":
         """Return the flow of some of the records, in the encoding of all of them."""
-        same: dict[str, Any] = {name: getattr(self, name) for name in ("against_original", "rng", "turn")}
+        same: dict[str, Any] = {name: getattr(self, name) for name in ("against_original", "rng", "turn", "key")}
         flow = type(self)(self.table.iloc[rows], self.schema, self.settings, **same)
         flow._once("encoded", lambda: rows_of(self.encoded, rows))
         return flow
@@ -295,12 +298,12 @@ class Flow:
     def sequence(self) -> NDArray[np.int64]:
         """The records (n,) in an order that follows from what they hold. Raises :class:`ParameterError`."""
         others = (words_of(self.table[name]) for name in others_of(self.schema))
-        return sequence_of(self.encoded, others, read_key())
+        return sequence_of(self.encoded, others, self.key or read_key())
 
     @stage("schema")
     def seed(self) -> bytes:
-        """What all that is drawn follows from: the user's key and the table. Raises :class:`ParameterError`."""
-        return seed_of(self.encoded, read_key())
+        """What all that is drawn follows from: the key of packing and the table. Raises :class:`ParameterError`."""
+        return seed_of(self.encoded, self.key or read_key())
 
     def draws(self, what: str) -> np.random.Generator:
         """Return the generator of what is drawn, :data:`GROUPS` or :data:`ORDER`."""

@@ -33,6 +33,7 @@ from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
+from anonymizer.ledger.ledger import Ledger
 from anonymizer.measuring.utility import Utility
 from anonymizer.population.sample import WHOLE, Population
 from anonymizer.provenance.report import Report
@@ -82,7 +83,7 @@ def anonymize(
     rng: np.random.Generator | None = None,
     reasons: Mapping[str, str] | None = None,
     population: Population = WHOLE,
-    earlier: Sequence[Result] = (),
+    earlier: Sequence[Result] | Ledger = (),
     progress: Progress | None = None,
     **settings: Any,
 ) -> Result:
@@ -105,7 +106,8 @@ def anonymize(
     reason ``result.gate.open`` says what it is, and ``result.release`` makes no file.
     ``population``: what is known of it beside sampling weights, for the limits ``risk_max``, ``risk_mean``, ``k_map``.
     ``earlier``: results of the same table, with its rows in the same order, that are released, too: the gate counts who
-    is in groups of fewer than k when all are put together. ``progress``: called with a share from 0 to 1 and what is
+    is in groups of fewer than k when all are put together; or a ledger, whose releases may be of other tables of the
+    same people, and whose key then is that of packing. ``progress``: called with a share from 0 to 1 and what is
     being done.
 
     Raises :class:`GuaranteeError` when the table has fewer than k records, :class:`ParameterError` for a setting that
@@ -120,7 +122,10 @@ def anonymize(
         rng=rng,
         reasons=reasons,
         population=population,
-        earlier=[Earlier.of(one.release, len(table), one.report.provenance.parameters["k"]) for one in earlier],
+        earlier=earlier.earlier
+        if isinstance(earlier, Ledger)
+        else [Earlier.of(one.release, len(table), one.report.provenance.parameters["k"]) for one in earlier],
+        key=earlier.key if isinstance(earlier, Ledger) else None,
     )
     return run_flow(flow, progress)
 

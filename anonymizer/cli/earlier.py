@@ -58,7 +58,7 @@ def made_again(path: str, flow: Flow) -> Earlier:
     claim, document = claim_from(path), read_json(path, "report", "Give the report of a release, as it was saved.")
     parameters = document.field("provenance").field("parameters").fields(setting_names(*RUN))
     settings = Settings(**{name: setting_in(name, value) for name, value in parameters.items() if not value.absent})
-    other = Flow(flow.table, claim.schema, settings, population=flow.population)
+    other = Flow(flow.table, claim.schema, settings, population=flow.population, key=flow.key)
     leaving = replace(other.leaving, bars=())
     outputs = {format: sha256 for format, sha256 in claim.outputs.items() if format in FORMATS}
     if not any(digest(leaving.to_bytes(format)) == sha256 for format, sha256 in outputs.items()):

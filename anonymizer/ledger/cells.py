@@ -1,0 +1,269 @@
+"""The classes of a table's people in the releases of a ledger, and what a new release leaves of them together.
+
+Persons are found by their digests. A release of a table that does not say whose its rows are finds the rows of that
+same table, and nobody in another one. Whoever is in an earlier release and not in the table is in the class of the
+absent in the new release.
+"""
+
+from calendar import month_name
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.checking.together import Classes, Together, cells_of, together
+from anonymizer.gate.earlier import Now, classes_of_persons, of_cells
+from anonymizer.gate.finding import Finding, Severity
+from anonymizer.ledger.chain import ReleaseEntry
+from anonymizer.ledger.members import Members, Words, digests_of_persons, record_digests
+from anonymizer.schema import Schema
+from anonymizer.values import plural
+
+NOBODY = "Nothing says who is who, so last time's people cannot be recognised."
+NAME_IT = "Name the column that says whose each row is, or state as the reason that all are new."
+
+
+@dataclass(frozen=True, eq=False)
+class LedgerCells:
+    """The classes of the n rows of a table in s earlier releases.
+
+    ``lines`` (s) of the entries, ``k`` (s) that they promised, ``days`` (s) on which they were made. ``unit`` (n,):
+    whose each row is, from 0, -1 for nobody's; without persons each row is its own. ``classes``: s of (u,), the class
+    of each unit, -1 of who is not in the release; the first ``present`` units are those of the table, the others are
+    in earlier releases alone. ``related`` (s): whether a release has somebody of this table, directly or by way of
+    others. ``recognised``: how many of the table are in the ledger; ``unknown``: the line of each release of which
+    nobody can be recognised, and why.
+    """
+
+    lines: tuple[int, ...]
+    k: tuple[int, ...]
+    days: tuple[str, ...]
+    unit: NDArray[np.int64]
+    classes: tuple[NDArray[np.int64], ...]
+    present: int
+    related: tuple[bool, ...]
+    recognised: int
+    unknown: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def rows(self) -> tuple[NDArray[np.int64], ...]:
+        """The class of each row in each release, s of (n,); -1 of those that are not in it."""
+        return tuple(np.append(classes, -1)[self.unit] for classes in self.classes)
+
+    def beside(self, class_of: Classes) -> NDArray[np.int64]:
+        """Return the class of each unit (u,) in a release of the table, in which that of each row is ``class_of``
+        (n,)."""
+        units = len(self.classes[0]) if self.classes else self.present
+        return classes_of_persons(self.unit, np.asarray(class_of, np.int64), units)
+
+    def together(self, class_of: Classes, k: int) -> Together:
+        """Return what a release leaves together with the earlier ones. ``class_of`` (n,): the class of each row, -1 of
+        those that are left out; ``k``: what it promises."""
+        return together([*self.counted(k), self.beside(class_of)], self.required(k))
+
+    def required(self, k: int) -> int:
+        """Return the k that cells need beside a release that promises ``k``: the largest that its people were
+        promised."""
+        return max([k, *(own for own, related in zip(self.k, self.related, strict=True) if related)])
+
+    def counted(self, k: int) -> tuple[NDArray[np.int64], ...]:
+        """Return those of ``classes`` that count beside a release that promises ``k``: all but those of other people
+        who were promised less."""
+        ways = zip(self.classes, self.k, self.related, strict=True)
+        return tuple(classes for classes, own, related in ways if related or own >= self.required(k))
+
+    def same_as(self, class_of: Classes) -> int | None:
+        """Return the line of an earlier release with the same groups, ``None`` where there is none."""
+        own = self.beside(class_of)
+        for line, classes in zip(self.lines, self.classes, strict=True):
+            inside = own >= 0
+            pairs = own[inside] * (int(classes.max(initial=-1)) + 1) + classes[inside]
+            sizes = {len(pd.unique(one)) for one in (pairs, own[inside], classes[inside])}
+            if np.array_equal(inside, classes >= 0) and len(sizes) == 1:
+                return line
+        return None
+
+
+def cells_of_table(
+    table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None,
+    releases: Sequence[tuple[ReleaseEntry, Members]], key: bytes,
+) -> LedgerCells:  # fmt: skip
+    """Return the classes of a table's rows in earlier releases. ``person`` (n,): whose each row is, -1 for nobody's,
+    ``None`` where no column says it; ``releases``: entry and members of each; ``key``: of the ledger."""
+    n = len(table)
+    unit = np.arange(n, dtype=np.int64) if person is None else np.asarray(person, np.int64)
+    digests = np.empty(0, np.uint64) if person is None else digests_of_persons(table, schema, unit, key)
+    present = n if person is None else len(digests)
+    by_person = [members for entry, members in releases if person is not None and entry.person is not None]
+    absent = _absent(by_person, digests)
+    everybody = np.append(digests, absent)
+    ascending = np.argsort(everybody)
+    here, classes, usable, unknown = np.zeros(present, np.bool_), [], [], []
+    for entry, members in releases:
+        if entry.person is None:
+            rows = _rows_of(table, entry, members, key)
+            why = "" if rows is not None else NOBODY
+            if rows is not None:
+                own = rows if person is None else classes_of_persons(unit, rows, present)
+                own, inside = np.append(own, np.full(len(absent), -1)), np.ones(present, np.bool_)
+        else:
+            why = _unlike(entry, schema)
+            if not why:
+                own, inside = np.empty(len(everybody), np.int64), np.empty(len(everybody), np.bool_)
+                own[ascending], inside[ascending] = members.classes(everybody[ascending])
+        if why:
+            unknown.append((entry.line, why))
+            continue
+        usable.append((entry.line, entry.k, day_text(entry.at)))
+        classes.append(own)
+        here |= inside[:present]
+    lines, k, days = zip(*usable, strict=True) if usable else ((), (), ())
+    related = _related(classes, present)
+    return LedgerCells(lines, k, days, unit, tuple(classes), present, related, int(here.sum()), tuple(unknown))
+
+
+def together_of(members: Sequence[Members], k: Sequence[int]) -> Together:
+    """Return what releases leave together of everybody in them. ``k``: what each promised, of which the largest
+    counts."""
+    everybody = _absent(members, np.empty(0, np.uint64))
+    return together([one.classes(everybody)[0] for one in members] or [everybody.astype(np.int64)], max(k, default=1))
+
+
+def _absent(members: Sequence[Members], digests: Words) -> Words:
+    """Return the digests of who is in a class of some releases and not in the table, ascending."""
+    here = Members(np.sort(digests), np.zeros(len(digests), np.int32))
+    persons = [distinct[class_of >= 0] for distinct, class_of in (one.persons for one in members)]
+    others = [distinct[~here.classes(distinct)[1]] for distinct in persons]
+    return np.unique(np.concatenate(others)) if others else np.empty(0, np.uint64)
+
+
+def _unlike(entry: ReleaseEntry, schema: Schema) -> str:
+    """Return why the people of a release cannot be recognised by the persons of a table, "" where they can."""
+    if schema.person is None:
+        return NOBODY
+    if entry.alike != schema[schema.person].alike:
+        return "Ids that differ in writing only were one person's there and are not here, or the other way round."
+    return ""
+
+
+def _rows_of(table: pd.DataFrame, entry: ReleaseEntry, members: Members, key: bytes) -> NDArray[np.int64] | None:
+    """Return the class of each row (n,) in a release of records; ``None`` when this is not its table."""
+    if len(table) != len(members.digest) or not set(entry.quasi_identifying) <= set(table.columns):
+        return None
+    digests = record_digests(table, entry.quasi_identifying, key)
+    order = np.argsort(digests, kind="stable")
+    if not np.array_equal(digests[order], members.digest):
+        return None
+    rows = np.empty(len(table), np.int64)
+    rows[order] = members.class_of
+    return rows
+
+
+def _related(classes: Sequence[NDArray[np.int64]], present: int) -> tuple[bool, ...]:
+    """Return whether each release shares somebody with the table, directly or by way of others."""
+    inside = np.zeros(len(classes[0]) if classes else present, np.bool_)
+    inside[:present] = True
+    related = [False] * len(classes)
+    while True:
+        more = [at for at, own in enumerate(classes) if not related[at] and (own[inside] >= 0).any()]
+        if not more:
+            return tuple(related)
+        for at in more:
+            related[at] = True
+            inside |= classes[at] >= 0
+
+
+def findings_of(cells: LedgerCells, now: Now) -> tuple[Finding, ...]:
+    """Return what a release leaves together with those of a ledger, as the gate lists it."""
+    findings = [_not_counted(line, why) for line, why in cells.unknown]
+    if not any(cells.related):
+        return tuple(findings) or (_nobody_here(),)
+    line = cells.same_as(now.class_of)
+    findings.append(_counted(cells, now) if line is None else _same(cells, line))
+    if (most := cells.required(now.k)) > now.k:
+        day = next(day for day, *of in zip(cells.days, cells.k, cells.related, strict=True) if of == [most, True])
+        findings.append(
+            Finding(
+                f"together: promised {most:,}, now {now.k:,}", Severity.STOPS, f"k = {most:,}, now {now.k:,}",
+                f"The release of {day} promised {most:,}. With this one it is {now.k:,}.",
+            )
+        )  # fmt: skip
+    return tuple(findings)
+
+
+def _not_counted(line: int, why: str) -> Finding:
+    return Finding(
+        f"together: not counted with entry {line:,} of the ledger", Severity.STOPS, "Not counted", why,
+        f"What this release and that of entry {line:,} leave together cannot be counted. {NAME_IT}",
+    )  # fmt: skip
+
+
+def _nobody_here() -> Finding:
+    return Finding(
+        "together: nobody in the ledger", Severity.LOOK, "0 people", "None of these people is in the ledger.",
+        "Nobody is counted together with earlier releases. If some are in them, their ids are written in another way.",
+    )  # fmt: skip
+
+
+def _same(cells: LedgerCells, line: int) -> Finding:
+    day = cells.days[cells.lines.index(line)]
+    return Finding(
+        f"together: the same groups as entry {line:,}", Severity.FINE, "Same groups",
+        f"These are the same groups as release {line:,}, of {day}: nobody is in a smaller one than before.",
+    )  # fmt: skip
+
+
+def _counted(cells: LedgerCells, now: Now) -> Finding:
+    counted = cells.counted(now.k)
+    before = f"the release of {cells.days[0]}" if len(cells.lines) == 1 else f"the {len(counted):,} releases before"
+    both = cells.together(now.class_of, now.k)
+    finding = of_cells(both, before)
+    if both.holds:
+        return finding
+    own = cells.beside(now.class_of)
+    cell, sizes = cells_of([*counted, own])
+    earlier = cells_of(counted)[0]
+    more = _leavers(own, cell, sizes, earlier, both.k)
+    more += _comers(own, earlier, now.k) + _unchanged(own, cell, earlier, both.k)
+    return replace(finding, detail=" ".join([*more, "Keep the same groups, or join earlier ones."]))
+
+
+def _leavers(own: Classes, cell: Classes, sizes: NDArray[np.int64], earlier: Classes, k: int) -> list[str]:
+    """Return the sentence on people who are not in the release while others of their earlier group are."""
+    stays = np.zeros(int(earlier.max()) + 1, np.bool_)
+    stays[earlier[(earlier >= 0) & (own >= 0)]] = True
+    gone = (earlier >= 0) & (own < 0)
+    gone[gone] = (sizes[cell[gone]] < k) & stays[earlier[gone]]
+    if not gone.any():
+        return []
+    groups = np.unique(earlier[gone])
+    others = int((np.isin(earlier, groups) & (own >= 0)).sum())
+    number = int(gone.sum())
+    who = f"{number:,} people" if number > 1 else "1 person"
+    of_groups = plural(len(groups), "earlier group")
+    return [
+        f"{who} of {of_groups} {'are' if number > 1 else 'is'} not in this release. No grouping changes that: keep "
+        f"their rows, publish only who is new, or leave out the {others:,} others of these groups."
+    ]
+
+
+def _comers(own: Classes, earlier: Classes, k: int) -> list[str]:
+    number = int(((earlier < 0) & (own >= 0)).sum())
+    who = f"{number:,} people are" if number > 1 else "1 person is"
+    return [f"{who} new, fewer than {k:,}: they wait for the next release."] if 0 < number < k else []
+
+
+def _unchanged(own: Classes, cell: Classes, earlier: Classes, k: int) -> list[str]:
+    inside = earlier >= 0
+    same = len(np.unique(cell[inside])) == len(np.unique(earlier[inside])) and not (~inside & (own >= 0)).any()
+    return [f"This release changes no group: those of fewer than {k:,} are of earlier releases."] if same else []
+
+
+def day_text(at: str) -> str:
+    """Return the day of a time (ISO 8601) as it is read, such as ``3 May 2026``."""
+    day = datetime.fromisoformat(at)
+    return f"{day.day} {month_name[day.month]} {day.year}"

@@ -1,0 +1,391 @@
+"""A ledger of releases: every release of some people's data, so that the next one is counted with all before it.
+
+Three things beside each other: ``NAME.copse-ledger``, a chain of entries in which no person is; the folder
+``NAME.ledger-members``, a file of pseudonyms for each release; and ``NAME.ledger-key``, 32 random bytes. The last two
+never leave: together with a list of names they tell who is in a release, and in which class.
+"""
+
+import csv
+import io
+import zlib
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hmac import compare_digest
+from hmac import digest as hmac_digest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.checking.together import Together
+from anonymizer.digests import digest
+from anonymizer.errors import GuaranteeError, ParameterError, ReadError
+from anonymizer.gate.earlier import Earlier, Now, OtherPeople
+from anonymizer.gate.finding import Finding
+from anonymizer.growing.encode import persons_of
+from anonymizer.ledger.cells import LedgerCells, cells_of_table, findings_of, together_of
+from anonymizer.ledger.chain import Chain, ReleaseEntry, merge_chains, new_entry, read_chain
+from anonymizer.ledger.lock import lock_ledger
+from anonymizer.ledger.members import Members, members_of_rows, person_digests, prints_of
+from anonymizer.provenance.report import Report
+from anonymizer.releasing.files import write_file, write_once
+from anonymizer.releasing.key import key_in, read_key
+from anonymizer.releasing.release import Release
+from anonymizer.schema import Schema
+
+ENDING, MEMBERS, KEY = ".copse-ledger", ".ledger-members", ".ledger-key"
+NEXT = ".new"
+"""What ends the name of the file that is to take the place of members, once a note says so."""
+NO_KEY = "The key of this ledger is not here: entries can be read, nobody recognised, nothing added."
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A ledger at a ``path``; ``key``: 32 bytes, ``None`` where it is not here. What it says is read when it is asked
+    for, so it is never older than the file."""
+
+    path: Path
+    key: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r})"
+
+    @classmethod
+    def new(cls, path: str | Path, key: bytes | None = None, by: str = "") -> "Ledger":
+        """Return a new ledger, whose files stand beside each other. ``path``: its name, with or without its ending;
+        ``key``: by default that of packing, so that groups stay what they are without a ledger; ``by``: who makes it.
+
+        Raises :class:`ParameterError` when one of its files is there already, or the key cannot be read.
+        """
+        ledger = cls(_with_ending(path), read_key() if key is None else key)
+        assert ledger.key is not None
+        if ledger.path.exists():
+            raise ParameterError(f"There is a ledger at {ledger.path} already.", remedy="Name another one.")
+        write_once(ledger.key_path, ledger.key)
+        if not compare_digest(key_in(ledger.key_path, "The key of the ledger", "Restore it."), ledger.key):
+            raise ParameterError(f"There is another key at {ledger.key_path}.", remedy="Name another ledger.")
+        ledger.members_path.mkdir(mode=0o700, exist_ok=True)
+        first = new_entry(1, (), "note", by=by, note="The beginning of this ledger.", key_check=_check_of(ledger.key))
+        write_once(ledger.path, Chain((first,)).to_bytes())
+        return ledger
+
+    @classmethod
+    def open(cls, path: str | Path, key: bytes | None = None) -> "Ledger":
+        """Return the ledger at a path. ``key``: by default that beside it, where there is one.
+
+        Raises :class:`ReadError` when there is no ledger, something is wrong with it, or the key is another one's.
+        """
+        path = Path(path) if Path(path).is_file() else _with_ending(path)
+        ledger = cls(path)
+        if key is None and ledger.key_path.exists():
+            key = key_in(ledger.key_path, "The key of the ledger", "Restore the file that it was.")
+        chain = ledger.read().require()
+        if key is not None and not compare_digest(str(chain.entries[0].get("key_check", "")), _check_of(key)):
+            raise ReadError("This is not the key of this ledger.", remedy=f"Restore {ledger.key_path.name}.")
+        return cls(path, key)
+
+    @property
+    def key_path(self) -> Path:
+        """Where the key is."""
+        return self.path.with_name(self.path.name.removesuffix(ENDING) + KEY)
+
+    @property
+    def members_path(self) -> Path:
+        """The folder with the members of each release."""
+        return self.path.with_name(self.path.name.removesuffix(ENDING) + MEMBERS)
+
+    def read(self) -> Chain:
+        """Return the chain as it stands in the file, with the first fault that it has. Raises :class:`ReadError` when
+        there is no file."""
+        try:
+            return read_chain(self.path.read_bytes())
+        except OSError as error:
+            raise ReadError(f"{self.path.name} cannot be opened as a ledger.", remedy="Check the path.") from error
+
+    @property
+    def entries(self) -> tuple[Mapping[str, Any], ...]:
+        """The entries, in order. Raises :class:`ReadError` when something is wrong with the chain."""
+        return self.read().require().entries
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry. Raises :class:`ReadError` when something is wrong with the chain."""
+        return self.read().require().head
+
+    @property
+    def earlier(self) -> tuple[OtherPeople, ...]:
+        """The releases of the ledger, as the gate of a flow counts them. Raises :class:`ParameterError` without a
+        key."""
+        self._key()
+        return (LedgerReleases(self),) if self.read().require().releases else ()
+
+    def cells(self, table: pd.DataFrame, schema: Schema) -> LedgerCells:
+        """Return the classes of a table's people in all releases, by row and by person.
+
+        Raises :class:`ParameterError` without a key, and :class:`ReadError` when something is wrong with the ledger.
+        """
+        return self._cells(self.read().require(), table, schema, persons_of(table, schema)[0])
+
+    def together(self) -> Together:
+        """Return what all releases that say whose their rows are leave of people together. Raises :class:`ReadError`
+        when something is wrong with the ledger."""
+        chain = self.read().require()
+        releases = [entry for entry in chain.releases if entry.person is not None]
+        return together_of([self._members(entry, chain) for entry in releases], [entry.k for entry in releases])
+
+    def _cells(
+        self, chain: Chain, table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None
+    ) -> LedgerCells:  # fmt: skip
+        releases = [(entry, self._members(entry, chain)) for entry in chain.releases]
+        return cells_of_table(table, schema, person, releases, self._key())
+
+    def add(
+        self, table: pd.DataFrame, release: Release, report: Report, name: str, sha256: str, *, to: str = "",
+        basis: str = "", by: str = "",
+    ) -> Mapping[str, Any]:  # fmt: skip
+        """Return the new entry of a release of a table, once it is written. It comes before the release's file: see
+        :meth:`write`. ``name``, ``sha256``: of that file; ``to``: who gets it, ``basis``: on what basis, ``by``: who
+        gives it.
+
+        The release is counted again with what the ledger holds by then. Raises :class:`GuaranteeError` when something
+        stands in the way that has no reason in the report, and :class:`ParameterError` when the ledger cannot be
+        written.
+        """
+        schema, k = report.provenance.schema, int(report.provenance.parameters["k"])
+        person = persons_of(table, schema)[0]
+        class_of = Earlier.of(release, len(table), k).class_of
+        released = release.frame(shared=True)
+        boxes, class_of = boxes_of(released[list(schema.quasi_identifying)], class_of, release.order)
+        now = Now(table, schema, released, class_of, k, person)
+        try:
+            with lock_ledger(self.path):
+                chain = self.read().require()
+                cells = self._cells(chain, table, schema, person)
+                _require_reasons(findings_of(cells, now), report)
+                both = cells.together(class_of, k)
+                entry = new_entry(
+                    len(chain.entries) + 1, [chain.head], "release", by=by, to=to, basis=basis,
+                    table=self._table(table, schema, person),
+                    settings={name: value for name, value in report.provenance.parameters.items() if value is not None},
+                    release={"name": name, "sha256": sha256, "rows": release.n_records, "classes": boxes[1]},
+                    classes=boxes[0], achieved={"k": report.after.smallest, "passed": report.verification.passed},
+                    cells={"with": cells.lines, "k": both.k, "smallest": both.smallest, "below": both.below},
+                    reasons={one.key: one.reason for one in report.gate.findings if one.reason},
+                    members=self._write_members(
+                        len(chain.entries) + 1, members_of_rows(table, schema, class_of, person, self._key())
+                    ),
+                )  # fmt: skip
+                self._append(chain, entry)
+        except OSError as error:
+            raise ParameterError(
+                f"The entry could not be written, so nothing leaves: {error.strerror or error}.",
+                remedy="Make room, or let this user write there, and try again.",
+            ) from error
+        return entry
+
+    def write(
+        self, path: str | Path, table: pd.DataFrame, release: Release, report: Report, *, to: str = "",
+        basis: str = "", by: str = "",
+    ) -> Mapping[str, Any]:  # fmt: skip
+        """Write a release of a table into a file, and return its entry, which is written before the file stands at its
+        name. Raises as :meth:`add`, and as :meth:`anonymizer.releasing.release.Release.write`."""
+        if Path(path).exists() and not Path(path).is_file():
+            raise ParameterError(f"{path} is no file: its entry could not come first.", remedy="Name a file.")
+        entries: list[Mapping[str, Any]] = []
+        words = {"to": to, "basis": basis, "by": by}
+        release.write(
+            path, lambda sha256: entries.append(self.add(table, release, report, Path(path).name, sha256, **words))
+        )
+        return entries[0]
+
+    def erase(self, person: Any, by: str = "") -> int:
+        """Remove a person from the members of all releases, and return from how many. A note keeps the digests of the
+        files before and after. To later releases the person is nobody.
+
+        Raises :class:`ParameterError` when no release of this ledger has the person, or without a key.
+        """
+        with lock_ledger(self.path):
+            chain = self.read().require()
+            files = []
+            for entry in chain.releases:
+                if entry.person is None:
+                    continue
+                members = self._members(entry, chain)
+                rest = members.without(person_digests([person], self._key(), entry.alike))
+                if len(rest.digest) < len(members.digest):
+                    files.append(self._write_next(entry, chain, rest))
+            if not files:
+                raise ParameterError("No release of this ledger has this person.", remedy="Check how it is written.")
+            words = {"by": by, "note": "A person was erased.", "erased": files}
+            self._append(chain, new_entry(len(chain.entries) + 1, [chain.head], "note", **words))
+            for entry in chain.releases:
+                self._settle(entry, self.read())
+        return len(files)
+
+    def faults(self) -> tuple[str, ...]:
+        """Return what is wrong with the ledger, a sentence each; nothing where it is whole. Raises :class:`ReadError`
+        when there is no file."""
+        chain = self.read()
+        if chain.fault is not None:
+            return (chain.fault.sentence,)
+        sentences = []
+        for entry in chain.releases:
+            try:
+                self._members(entry, chain)
+            except ReadError as error:
+                sentences.append(error.problem)
+        return tuple(sentences)
+
+    def _key(self) -> bytes:
+        if self.key is None:
+            raise ParameterError(NO_KEY, remedy=f"Restore {self.key_path.name}.")
+        return self.key
+
+    def _table(
+        self, table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None
+    ) -> dict[str, Any]:  # fmt: skip
+        """Return what an entry says of a table."""
+        persons = len(table) if person is None else int(person.max(initial=-1)) + 1
+        about = {
+            "rows": len(table), "persons": persons, "person": schema.person, "print": prints_of(table, self._key()),
+            "columns": {one.name: [str(one.role), str(one.kind)] for one in schema.columns},
+        }  # fmt: skip
+        return about | ({"alike": True} if schema.person and schema[schema.person].alike else {})
+
+    def _members(self, entry: ReleaseEntry, chain: Chain) -> Members:
+        """Return the members of a release. Raises :class:`ReadError` when they are not what was written."""
+        expected = chain.erased.get(entry.file, entry.sha256)
+        for name in (entry.file, entry.file + NEXT):
+            try:
+                content = (self.members_path / name).read_bytes()
+            except OSError:
+                continue
+            if digest(content) == expected:
+                return Members.from_bytes(content)
+        raise ReadError(
+            f"The members of entry {entry.line:,} are absent, or not what was written.",
+            remedy=f"Restore the files of {self.members_path.name}.",
+        )
+
+    def _write_members(self, number: int, members: Members) -> dict[str, Any]:
+        """Write the members of a release, for the owner alone to read, and return what its entry says of them."""
+        content = members.to_bytes()
+        sha256 = digest(content)
+        file = f"{number:04}-{sha256[:8]}"
+        self._write_private(file, content)
+        return {"file": file, "sha256": sha256, "persons": len(members.persons[0])}
+
+    def _write_private(self, file: str, content: bytes) -> None:
+        """Write a file of members, in place of what a writer left that was ended before its entry."""
+        self.members_path.mkdir(mode=0o700, exist_ok=True)
+        (self.members_path / file).unlink(missing_ok=True)
+        write_once(self.members_path / file, content)
+
+    def _write_next(self, entry: ReleaseEntry, chain: Chain, members: Members) -> dict[str, str]:
+        """Write what the members of a release are to be beside what they are, and return what a note says of both."""
+        self._settle(entry, chain)
+        content = members.to_bytes()
+        self._write_private(entry.file + NEXT, content)
+        before = chain.erased.get(entry.file, entry.sha256)
+        return {"file": entry.file, "before": before, "after": digest(content)}
+
+    def _settle(self, entry: ReleaseEntry, chain: Chain) -> None:
+        """Put the members of a release in their place, where a note already says so, and remove what no note names."""
+        path = self.members_path / (entry.file + NEXT)
+        if path.exists():
+            if digest(path.read_bytes()) == chain.erased.get(entry.file):
+                path.replace(self.members_path / entry.file)
+            else:
+                path.unlink()
+
+    def _append(self, chain: Chain, entry: Mapping[str, Any]) -> None:
+        """Write the file of the chain anew, with one more entry."""
+        write_file(self.path, Chain((*chain.entries, entry)).to_bytes())
+
+
+@dataclass(frozen=True, eq=False)
+class LedgerReleases:
+    """The releases of a ledger, to count together with one that is looked at."""
+
+    ledger: Ledger
+
+    def beside(self, now: Now) -> tuple[Finding, ...]:
+        """Return what all leave of people together."""
+        chain = self.ledger.read().require()
+        return findings_of(self.ledger._cells(chain, now.table, now.schema, now.person), now)
+
+
+def merge_ledgers(first: Ledger, second: Ledger, path: str | Path, by: str = "") -> Ledger:
+    """Return the ledger that two copies of one make together, a new one at a path: see
+    :func:`anonymizer.ledger.chain.merge_chains`. Whoever was erased in one copy, and is in a release of
+    both, is erased.
+
+    Raises :class:`ParameterError` when they are not copies of one, when the first has no key, or when there is
+    something at the path.
+    """
+    copies = [(ledger, ledger.read()) for ledger in (first, second)]
+    merged = merge_chains(copies[0][1], copies[1][1], by=by)
+    answer = Ledger(_with_ending(path), first._key())
+    if answer.path.exists() or answer.members_path.exists():
+        raise ParameterError(f"There is a ledger at {answer.path} already.", remedy="Name another one.")
+    write_once(answer.key_path, first._key())
+    members: dict[str, list[Members]] = {entry.file: [] for entry in merged.releases}
+    for ledger, chain in copies:
+        for entry in chain.releases:
+            members[entry.file].append(ledger._members(entry, chain))
+    gone = [np.setxor1d(pair[0].digest, pair[1].digest) for pair in members.values() if len(pair) > 1]
+    erased = []
+    for entry in merged.releases:
+        content = members[entry.file][0].without(np.concatenate([np.empty(0, np.uint64), *gone])).to_bytes()
+        before = merged.erased.get(entry.file, entry.sha256)
+        answer._write_private(entry.file, content)
+        if digest(content) != before:
+            erased.append({"file": entry.file, "before": before, "after": digest(content)})
+    entries = list(merged.entries)
+    if erased:
+        words = {"by": by, "note": "Persons were erased in both copies.", "erased": erased}
+        entries.append(new_entry(len(entries) + 1, [merged.head], "note", **words))
+    write_once(answer.path, Chain(tuple(entries)).to_bytes())
+    return Ledger.open(answer.path)
+
+
+def boxes_of(
+    cells: pd.DataFrame, class_of: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[tuple[str, int], NDArray[np.int64]]:
+    """Return the distinct boxes of a release with their rows, as base64 of a deflated CSV, and how many they are; and
+    the class of each row of the table (n,), its place among them, -1 of those that are left out. ``cells``: the
+    generalized columns as released (r rows); ``class_of`` (n,); ``order`` (r,): the row of the table of each."""
+    of_row = class_of[order]
+    numbers, first, rows = np.unique(of_row, return_index=True, return_counts=True)
+    texts = cells.iloc[first].astype(object).fillna("").to_numpy()
+    boxes = [tuple(map(str, box)) for box in texts.tolist()]
+    places = sorted(range(len(boxes)), key=boxes.__getitem__)
+    rank = np.full(int(class_of.max(initial=-1)) + 2, -1, np.int64)
+    rank[numbers[places]] = np.arange(len(places))
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow([*cells.columns, "rows"])
+    writer.writerows([*boxes[place], int(rows[place])] for place in places)
+    text = b64encode(zlib.compress(sink.getvalue().encode(), 9)).decode()
+    return (text, len(boxes)), rank[class_of]
+
+
+def _require_reasons(findings: Sequence[Finding], report: Report) -> None:
+    """Raise :class:`GuaranteeError` for a finding that stops the release and has no reason in its report."""
+    reasons = {finding.key for finding in report.gate.findings if finding.reason}
+    for finding in findings:
+        if finding.is_open and finding.key not in reasons:
+            raise GuaranteeError(finding.sentence, remedy="Repair it, or give a reason for it, and try again.")
+
+
+def _check_of(key: bytes) -> str:
+    """Return what tells whether a key is that of a ledger."""
+    return hmac_digest(key, b"ledger", "sha256")[:8].hex()
+
+
+def _with_ending(path: str | Path) -> Path:
+    path = Path(path)
+    return path if path.name.endswith(ENDING) else path.with_name(path.name + ENDING)

@@ -1,0 +1,426 @@
+"""A ledger on the disk: what is in its files, who may read them, writers at once, writers that are killed, erasing."""
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import zlib
+from base64 import b64decode
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anonymizer as an
+from anonymizer.digests import digest
+from anonymizer.errors import GuaranteeError, ParameterError, ReadError
+from anonymizer.flow import Flow
+from anonymizer.gate.finding import Finding, Severity
+from anonymizer.ledger.chain import Chain, entry_hash
+from anonymizer.ledger.ledger import Ledger, merge_ledgers
+from anonymizer.ledger.members import RECORD, person_digests
+from anonymizer.pipeline import Result, run_flow
+from anonymizer.settings import Settings
+from tests.conftest import ROOT
+
+KEY = bytes(range(32))
+QI = ["age", "sex", "postcode"]
+NUMBERED = an.SAMPLES["hospital"].load().head(400)[[*QI, "diagnosis"]].assign(
+    patient=[f"patient-{number:04}" for number in range(400)]
+)  # fmt: skip
+SCHEMA = an.Schema.of(NUMBERED, quasi_identifying=QI, sensitive=["diagnosis"], person="patient")
+BARE = NUMBERED.drop(columns="patient")
+
+
+def flow_of(ledger: Ledger, table: pd.DataFrame = NUMBERED, schema: an.Schema = SCHEMA, **how: Any) -> Flow:
+    """The flow of a release that is counted with those of a ledger."""
+    settings = Settings(**({"k": 10, "generalizer": "pack"} | how))
+    return Flow(table, schema, settings, earlier=ledger.earlier, key=ledger.key)
+
+
+def made(ledger: Ledger, table: pd.DataFrame = NUMBERED, schema: an.Schema = SCHEMA, **how: Any) -> Result:
+    """A release of a table, counted with those of a ledger."""
+    return run_flow(flow_of(ledger, table, schema, **how))
+
+
+def with_reasons(ledger: Ledger, **how: Any) -> Result:
+    """The same with a reason for whatever stands in its way."""
+    flow = flow_of(ledger, **how)
+    return run_flow(flow.but(reasons={one.key: "both stay in one office" for one in flow.gate.open}))
+
+
+def together_of(result: Result) -> list[Finding]:
+    return [one for one in result.gate.findings if one.key.startswith("together: ")]
+
+
+def add(ledger: Ledger, result: Result, table: pd.DataFrame = NUMBERED) -> Any:
+    return ledger.add(table, result.release, result.report, "y1.csv", "ab" * 32, to="the university")
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ledger, Result]:
+    """A ledger with one release; tests read it and change nothing."""
+    folder = tmp_path_factory.mktemp("ledger")
+    ledger = Ledger.new(folder / "register", KEY, by="data office")
+    result = made(ledger)
+    ledger.write(folder / "y1.csv", NUMBERED, result.release, result.report, to="the university", basis="contract 12")
+    return ledger, result
+
+
+def copy_of(ledger: Ledger, folder: Path) -> Ledger:
+    """A copy of a ledger's files."""
+    folder.mkdir(exist_ok=True)
+    for path in (ledger.path, ledger.key_path):
+        shutil.copy(path, folder)
+    shutil.copytree(ledger.members_path, folder / ledger.members_path.name)
+    return Ledger.open(folder / ledger.path.name)
+
+
+def test_entry__says_what_was_released_to_whom(first: tuple[Ledger, Result]) -> None:
+    ledger, result = first
+    beginning, entry = ledger.entries
+    assert (beginning["number"], beginning["kind"], beginning["previous"]) == (1, "note", [])
+    assert (entry["number"], entry["kind"], entry["previous"]) == (2, "release", [beginning["hash"]])
+    assert (entry["to"], entry["basis"], beginning["by"]) == ("the university", "contract 12", "data office")
+    file = ledger.path.parent / "y1.csv"
+    frame = pd.read_csv(file, dtype=str, keep_default_na=False)
+    assert entry["release"]["sha256"] == digest(file.read_bytes())
+    assert (entry["release"]["rows"], entry["release"]["name"]) == (400, "y1.csv")
+    boxes = pd.read_csv(
+        pd.io.common.BytesIO(zlib.decompress(b64decode(entry["classes"]))), dtype=dict.fromkeys(QI, str)
+    )
+    counted = frame.groupby(QI).size().rename("rows").reset_index().sort_values(QI, ignore_index=True)
+    pd.testing.assert_frame_equal(boxes, counted.astype(boxes.dtypes), check_dtype=False)
+    assert entry["release"]["classes"] == len(boxes)
+    assert entry["achieved"] == {"k": int(boxes["rows"].min()), "passed": True}
+    assert (entry["settings"]["k"], entry["settings"]["generalizer"]) == (10, "pack")
+    assert entry["table"]["columns"]["age"] == ["quasi-identifying", "numeric"]
+    assert (entry["table"]["rows"], entry["table"]["persons"], entry["table"]["person"]) == (400, 400, "patient")
+    members = np.frombuffer((ledger.members_path / entry["members"]["file"]).read_bytes(), RECORD)
+    of_person = dict(zip(members["digest"].tolist(), members["class"].tolist(), strict=True))
+    words = person_digests(NUMBERED["patient"].iloc[result.release.order], KEY).tolist()
+    of_boxes, released = boxes[QI].to_numpy().tolist(), result.release.frame()[QI].astype(str).to_numpy().tolist()
+    assert [of_boxes[of_person[word]] for word in words] == released
+
+
+def test_files__are_the_owner_s_alone_and_nobody_is_in_the_chain(first: tuple[Ledger, Result]) -> None:
+    ledger, result = first
+    for path in (ledger.key_path, *ledger.members_path.iterdir()):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(ledger.members_path.stat().st_mode) == 0o700
+    chain = ledger.path.read_bytes()
+    assert ledger.path.parent.joinpath("register.ledger-key").read_bytes() == KEY
+    texts = [chain, zlib.decompress(b64decode(ledger.entries[1]["classes"]))]
+    words = person_digests(NUMBERED["patient"], KEY).tolist()
+    marks = {*NUMBERED["patient"], *(f"{word:016x}" for word in words), *map(str, words), KEY.hex()}
+    for form in (NUMBERED, BARE, NUMBERED[["patient"]], NUMBERED[["age"]], NUMBERED[["diagnosis"]]):
+        for content in (form.to_csv(index=False), form.to_csv(), form.to_csv(index=False, header=False)):
+            marks |= {digest(content.encode()), digest(content.encode())[:16]}
+    marks |= {f"{int(pd.util.hash_pandas_object(NUMBERED[name], index=False).sum()):016x}" for name in NUMBERED}
+    marks |= {result.report.provenance.input_commitment, result.report.provenance.input_key} - {""}
+    assert not [mark for mark in marks for text in texts if mark.encode() in text]
+    assert not any(word.to_bytes(8) in text for word in words for text in texts)
+    assert b"order" not in re.sub(rb'"order":"(content|secret)"', b"", chain)
+
+
+def test_without_the_key__no_digest_is_the_same(first: tuple[Ledger, Result], tmp_path: Path) -> None:
+    ledger = Ledger.new(tmp_path / "other", bytes(32))
+    result = made(ledger)
+    entry, own = add(ledger, result), first[0].entries[1]
+    assert not set(entry["table"]["print"].values()) & set(own["table"]["print"].values())
+    assert entry["members"]["sha256"] != own["members"]["sha256"]
+    assert ledger.entries[0]["key_check"] != first[0].entries[0]["key_check"]
+
+
+def test_the_same_table__is_the_same_release_in_any_order(first: tuple[Ledger, Result]) -> None:
+    ledger, result = first
+    table = NUMBERED.sample(frac=1, random_state=3).reset_index(drop=True)
+    again = made(ledger, table)
+    (finding,) = together_of(again)
+    assert finding.severity is Severity.FINE
+    assert finding.sentence.startswith("These are the same groups as release 2, of ")
+    assert again.release.to_bytes("csv") == result.release.to_bytes("csv")
+
+
+def test_another_release__is_counted_with_that_of_the_ledger(first: tuple[Ledger, Result], tmp_path: Path) -> None:
+    ledger = copy_of(first[0], tmp_path)
+    other = made(ledger, k=12)
+    (finding,) = together_of(other)
+    assert finding.severity is Severity.STOPS
+    groups = [
+        dict(zip(one.release.order.tolist(), one.release.frame()[QI].astype(str).agg("|".join, axis=1), strict=True))
+        for one in (first[1], other)
+    ]
+    cells = pd.Series([(groups[0][row], groups[1][row]) for row in range(400)])
+    below = int((cells.map(cells.value_counts()) < 12).sum())
+    assert f"{below:,} of 400 people are in groups of fewer than 12" in finding.sentence
+    with pytest.raises(GuaranteeError):
+        ledger.write(tmp_path / "y2.csv", NUMBERED, other.release, other.report)
+    with pytest.raises(GuaranteeError, match="people are in groups"):
+        add(ledger, other)
+    assert not (tmp_path / "y2.csv").exists()
+    assert len(ledger.entries) == 2
+    entry = add(ledger, with_reasons(ledger, k=12))
+    assert entry["cells"] == {"with": [2], "k": 12, "smallest": int(cells.value_counts().min()), "below": below}
+    assert list(entry["reasons"].values()) == ["both stay in one office"]
+
+
+def test_reason__does_not_cover_what_came_meanwhile(first: tuple[Ledger, Result], tmp_path: Path) -> None:
+    ledger = copy_of(first[0], tmp_path)
+    checked = with_reasons(ledger, k=12)
+    add(ledger, with_reasons(ledger, k=17))
+    with pytest.raises(GuaranteeError):
+        add(ledger, checked)
+    assert len(ledger.entries) == 3
+
+
+def test_records__without_persons_are_found_in_the_same_table(tmp_path: Path) -> None:
+    schema = an.Schema.of(BARE, quasi_identifying=QI, sensitive=["diagnosis"])
+    ledger = Ledger.new(tmp_path / "bare", KEY)
+    add(ledger, made(ledger, BARE, schema), BARE)
+    mixed = BARE.sample(frac=1, random_state=1).reset_index(drop=True)
+    cells = ledger.cells(mixed, schema)
+    assert (cells.recognised, cells.lines, len(np.unique(cells.rows[0]))) == (400, (2,), cells.rows[0].max() + 1)
+    (finding,) = together_of(made(ledger, mixed, schema))
+    assert finding.figure == "Same groups"
+    (finding,) = together_of(made(ledger, mixed.head(390), schema))
+    assert finding.sentence.startswith("Nothing says who is who")
+
+
+# The key.
+
+
+def test_ledger__without_its_key_is_read_and_nothing_more(first: tuple[Ledger, Result], tmp_path: Path) -> None:
+    copy = copy_of(first[0], tmp_path)
+    copy.key_path.unlink()
+    ledger = Ledger.open(tmp_path / "register")
+    assert len(ledger.entries) == 2
+    for call in (lambda: ledger.cells(NUMBERED, SCHEMA), lambda: ledger.earlier, lambda: ledger.erase("x")):
+        with pytest.raises(ParameterError, match="The key of this ledger is not here: entries can be read, nobody"):
+            call()
+    with pytest.raises(ReadError, match="This is not the key of this ledger"):
+        Ledger.open(tmp_path / "register", bytes(32))
+    assert Ledger.open(tmp_path / "register", KEY).cells(NUMBERED, SCHEMA).recognised == 400
+    assert KEY.hex() not in repr(first[0])
+    assert repr(KEY) not in repr(first[0])
+
+
+def test_new__takes_nothing_s_place(first: tuple[Ledger, Result], tmp_path: Path) -> None:
+    ledger = Ledger.new(tmp_path / "new")
+    assert ledger.key_path.read_bytes() == Path(os.environ["COPSE_KEY_FILE"]).read_bytes()
+    with pytest.raises(ParameterError, match="There is a ledger at"):
+        Ledger.new(tmp_path / "new")
+    ledger.path.unlink()
+    with pytest.raises(ParameterError, match="There is another key at"):
+        Ledger.new(tmp_path / "new", bytes(32))
+    with pytest.raises(ReadError, match="cannot be opened as a ledger"):
+        Ledger.open(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"members": {"file": "../../y1.csv", "sha256": "ab" * 32}}, {"members": None}, {"table": {"columns": []}},
+        {"settings": {"k": "10"}}, {"at": "yesterday"}, {"members": {"file": "0002-aaaaaaaa", "sha256": 1}},
+    ],
+)  # fmt: skip
+def test_entries__of_strangers_lead_nowhere(first: tuple[Ledger, Result], tmp_path: Path, change: Any) -> None:
+    ledger = copy_of(first[0], tmp_path)
+    entries = list(ledger.entries)
+    entries[1] = {**entries[1], **change}
+    entries[1]["hash"] = entry_hash(entries[1])
+    ledger.path.write_bytes(Chain(tuple(entries)).to_bytes())
+    with pytest.raises(ReadError, match="The ledger is not in order: entry 2"):
+        ledger.cells(NUMBERED, SCHEMA)
+
+
+# Erasing.
+
+
+def test_erase__removes_a_person_and_keeps_the_chain_whole(first: tuple[Ledger, Result], tmp_path: Path) -> None:
+    ledger = copy_of(first[0], tmp_path)
+    file = ledger.members_path / ledger.entries[1]["members"]["file"]
+    before = file.read_bytes()
+    assert ledger.erase("patient-0007", by="data office") == 1
+    note = ledger.entries[-1]
+    assert note["erased"] == [{"file": file.name, "before": digest(before), "after": digest(file.read_bytes())}]
+    (word,) = person_digests(["patient-0007"], KEY).tolist()
+    records = [before[at : at + 12] for at in range(0, len(before), 12)]
+    assert file.read_bytes() == b"".join(one for one in records if not one.startswith(word.to_bytes(8)))
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert (ledger.faults(), ledger.cells(NUMBERED, SCHEMA).recognised) == ((), 399)
+    assert word.to_bytes(8).hex() not in ledger.path.read_text("utf-8")
+    with pytest.raises(ParameterError, match="No release of this ledger has this person"):
+        ledger.erase("patient-0007")
+    file.write_bytes(before)
+    assert ledger.faults() == ("The members of entry 2 are absent, or not what was written.",)
+
+
+# Merging.
+
+
+def test_merge__of_two_copies_holds_the_next_release_to_both(first: tuple[Ledger, Result], tmp_path: Path) -> None:
+    one, other = (copy_of(first[0], tmp_path / name) for name in ("one", "other"))
+    add(one, with_reasons(one, k=12))
+    add(other, with_reasons(other, k=17))
+    one.erase("patient-0001")
+    other.erase("patient-0002")
+    merged = merge_ledgers(one, other, tmp_path / "merged")
+    assert merged.faults() == ()
+    assert [entry["kind"] for entry in merged.entries[-2:]] == ["merge", "note"]
+    cells = merged.cells(NUMBERED, SCHEMA)
+    assert len(cells.lines) == 3
+    assert [np.flatnonzero(rows < 0).tolist() for rows in cells.rows] == [[1, 2]] * 3
+    whole = np.where(np.isin(np.arange(400), [1, 2]), -1, 0)
+    both = cells.together(whole, 10)
+    assert (both.k, both.persons, both.below > 300) == (17, 398, True)
+    assert merged.together() == both
+    with pytest.raises(ParameterError, match="There is a ledger at"):
+        merge_ledgers(one, other, tmp_path / "merged")
+
+
+# Writers.
+
+
+def age(ledger: Ledger, minutes: float) -> Path:
+    """The lock of a ledger, as a writer left it so long ago."""
+    lock = ledger.path.with_name(ledger.path.name + ".lock")
+    since = (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat()
+    lock.write_text(json.dumps({"host": "elsewhere", "pid": 1, "time": since}), "utf-8")
+    return lock
+
+
+def test_lock__keeps_others_out_for_ten_minutes(first: tuple[Ledger, Result], tmp_path: Path) -> None:
+    ledger = copy_of(first[0], tmp_path)
+    lock = age(ledger, 9.5)
+    with pytest.raises(ParameterError, match=r"Somebody writes this ledger since \d\d:\d\d\. Try again\."):
+        add(ledger, first[1])
+    assert lock.exists()
+    age(ledger, 10.5)
+    add(ledger, first[1])
+    assert not lock.exists()
+    lock.write_text("nonsense")
+    with pytest.raises(ParameterError, match="Somebody writes this ledger"):
+        ledger.erase("patient-0001")
+
+
+def test_two_writers__are_both_in_the_ledger_or_one_is_refused(first: tuple[Ledger, Result], tmp_path: Path) -> None:
+    ledger = copy_of(first[0], tmp_path)
+
+    def write(_: int) -> str:
+        try:
+            return str(add(Ledger.open(ledger.path), first[1])["hash"])
+        except ParameterError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(write, range(6)))
+    hashes = [answer for answer in answers if " " not in answer]
+    assert len(hashes) >= 1
+    assert all(answer in hashes or "Somebody writes this ledger" in answer for answer in answers)
+    assert sorted(entry["hash"] for entry in ledger.entries[2:]) == sorted(hashes)
+    assert ledger.faults() == ()
+
+
+def test_ledger__that_cannot_be_written_keeps_the_release_in(
+    first: tuple[Ledger, Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, out = copy_of(first[0], tmp_path), tmp_path / "y2.csv"
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("anonymizer.ledger.ledger.write_file", full)
+    with pytest.raises(ParameterError, match="The entry could not be written, so nothing leaves: No space left"):
+        ledger.write(out, NUMBERED, first[1].release, first[1].report)
+    assert not out.exists()
+    assert not list(tmp_path.glob(".*part"))
+    assert ledger.faults() == ()
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ParameterError, match="is no file: its entry could not come first"):
+        ledger.write(tmp_path / "pipe.csv", NUMBERED, first[1].release, first[1].report)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.ledger.test_ledger import KEY, NUMBERED, Ledger, age, copy_of, made
+
+EVENTS = ("open", "os.rename", "os.remove", "os.link", "os.mkdir", "os.truncate")
+folder, steps = Path(sys.argv[1]), []
+ledger = Ledger.new(folder / "register", KEY)
+result = made(ledger)
+ledger.write(folder / "y1.csv", NUMBERED, result.release, result.report)
+
+
+def work(copy, name):
+    if name == "erase":
+        copy.erase("patient-0003")
+    else:
+        copy.write(copy.path.parent / "y2.csv", NUMBERED, result.release, result.report)
+
+
+for name in ("add", "erase"):
+    for step in range(60):
+        copy = copy_of(ledger, folder / f"{name}{step}")
+        child = os.fork()
+        if child == 0:
+            left = [step]
+
+            def kill(event, arguments):
+                if event in EVENTS and (event != "open" or (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR)):
+                    if not left[0]:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    left[0] -= 1
+
+            sys.addaudithook(kill)
+            work(copy, name)
+            os._exit(0)
+        ended = os.waitpid(child, 0)[1]
+        assert copy.faults() == (), (name, step, copy.faults())
+        entries, out = len(copy.entries), copy.path.parent / "y2.csv"
+        assert entries in (2, 3), (name, step)
+        assert not out.exists() or entries == 3, (name, step)
+        releases = entries - 1 if name == "add" else 1
+        assert len(copy.cells(NUMBERED, result.schema).lines) == releases, (name, step)
+        if ended == 0:
+            break
+        lock = copy.path.with_name(copy.path.name + ".lock")
+        if lock.exists():
+            age(copy, 11)
+        if name == "erase" and entries == 3:
+            copy.erase("patient-0004")
+        else:
+            work(copy, name)
+        assert copy.faults() == ()
+        assert len(copy.entries) == entries + 1
+        steps.append((name, step, entries))
+    assert ended == 0
+print(steps)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes do not fork on Windows")
+def test_killed_writer__leaves_the_ledger_whole_at_any_step(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", KILLED, str(tmp_path)]
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT)}
+    answer = subprocess.run(command, cwd=ROOT, env=surroundings, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    steps = steps_in(answer.stdout)
+    for name in ("add", "erase"):
+        entries = [one[2] for one in steps if one[0] == name]
+        assert len(entries) > 5
+        assert {2, 3} == set(entries)
+        assert entries == sorted(entries)
+
+
+def steps_in(text: str) -> list[tuple[str, int, int]]:
+    """The steps that a program printed."""
+    return [(name, int(step), int(entries)) for name, step, entries in re.findall(r"\('(\w+)', (\d+), (\d)\)", text)]
