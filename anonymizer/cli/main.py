@@ -19,6 +19,7 @@ from anonymizer.cli.evaluate import add_evaluate
 from anonymizer.cli.files import add_engine, engine_of, run_apart, run_files, run_verify_folder, say_as_one
 from anonymizer.cli.forest import add_forest
 from anonymizer.cli.hierarchy import add_hierarchy
+from anonymizer.cli.ledger import add_ledger, add_ledger_options, ledger_of, write_entered
 from anonymizer.cli.options import (
     ProgressBar,
     add_codebook,
@@ -63,8 +64,10 @@ from anonymizer.drawing.surveys import interval_text, overlap_text
 from anonymizer.errors import AnonymizerError, ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Severity
+from anonymizer.ledger.ledger import Ledger
 from anonymizer.measuring.named_regression import NamedRegression
 from anonymizer.pipeline import Result, run_flow
+from anonymizer.provenance.report import Report
 from anonymizer.releasing.files import require_different_files, write_file
 from anonymizer.releasing.release import ENDINGS, FORMATS
 from anonymizer.settings import RUN, in_text, name_of, setting_names
@@ -133,8 +136,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def needs_loops(options: argparse.Namespace) -> bool:
-    """Return True when a command waits for compiled loops: not ``app``, ``compile``, ``risk``, a file's check alone."""
-    return options.command not in ("app", "compile", "risk") and (options.command != "verify" or bool(options.original))
+    """Return True when a command waits for compiled loops; a check of a file alone does not."""
+    return options.command not in ("app", "compile", "ledger", "risk") and (
+        options.command != "verify" or bool(options.original)
+    )
 
 
 class OneLine(argparse.ArgumentParser):
@@ -192,6 +197,7 @@ def add_anonymize(subparsers: Any) -> None:
     make.add_argument("--json", action="store_true", help="print the report as JSON; with --check, the findings")
     add_gate(make)
     add_earlier(make)
+    add_ledger_options(make)
     add_reports(make)
     add_packet(make)
     make.set_defaults(
@@ -209,7 +215,7 @@ def add_compile(subparsers: Any) -> None:
 ADDERS: dict[str, Callable[[Any], None]] = {
     "anonymize": add_anonymize, "verify": add_verify, "compile": add_compile, "forest": add_forest,
     "audit": add_forest, "disclosure": add_disclosure, "evaluate": add_evaluate, "risk": add_risk,
-    "hierarchy": add_hierarchy, "app": add_app,
+    "hierarchy": add_hierarchy, "ledger": add_ledger, "app": add_app,
 }  # fmt: skip
 """What adds each command to the parser."""
 
@@ -220,9 +226,10 @@ def run_anonymize(options: argparse.Namespace) -> int:
     if engine_of(options) != "memory":
         return run_apart(options)
     say_as_one(options)
-    ending = ending_of(options.out)
+    ending_of(options.out)
     paths, packets, settings = report_paths(options), packet_paths(options), settings_of(options)
     require_folders(options.out, options.report, *paths.values(), *packets.values())
+    ledger = ledger_of(options)
     show = ProgressBar()
     show(0.0, "Reading the table")
     if options.project:
@@ -234,8 +241,9 @@ def run_anonymize(options: argparse.Namespace) -> int:
         schema = schema_of(reading.frame, options, reading.variables)
         if not options.schema:
             require_roles(reading.frame, schema, options.keep)
-    flow = Flow(reading.frame, schema, settings, reading=reading, population=population_from(options)).watch(show)
-    flow = flow.but(earlier=earlier_of(options, flow))
+    key = ledger.key if ledger else None
+    flow = Flow(reading.frame, schema, settings, reading=reading, population=population_from(options), key=key)
+    flow = flow.watch(show).but(earlier=(*earlier_of(options, flow), *(ledger.earlier if ledger else ())))
     flow = flow.but(reasons=reasons_of(options.reason, flow.judgement))
     if options.check:
         show.end()
@@ -244,18 +252,17 @@ def run_anonymize(options: argparse.Namespace) -> int:
     show.end()
     passed, is_open = result.verification.passed, bool(result.gate.open)
     report = result.report
-    is_written, released = False, not is_open and (passed or bool(options.override.strip()))
-    if options.out and released:
-        sha256 = write_out(options.out, flow, result)
-        report = report.with_output({ending: sha256}, "" if passed else options.override.strip())
-        is_written = True
+    override = "" if passed else options.override.strip()
+    released = not is_open and (passed or bool(override))
+    is_written = bool(options.out) and released
+    if is_written or (packets and ledger and released):
+        report = write_out(options, flow, result, ledger, override)
     attacks = attacks_of(flow, options, show) if options.attack or ((paths or packets) and released) else None
     if packets and released and attacks is not None:
-        override = "" if passed else options.override.strip()
-        write_packets(packets, flow, result.report, attacks, statement_of(options), override, show)
+        write_packets(packets, flow, report, attacks, statement_of(options), override, show)
     show.end()
     if paths and released and attacks is not None:
-        final = report if is_written else report.with_output({}, "" if passed else options.override.strip())
+        final = report if is_written else report.with_output({}, override)
         write_reports(paths, options, flow, attacks, final)
     if options.report:
         write_file(options.report, report.to_json())
@@ -303,14 +310,22 @@ def name_of_out(out: str | Address) -> str:
     return out.name if isinstance(out, Address) else out
 
 
-def write_out(out: str | Address, flow: Flow, result: Result) -> str:
-    """Write the release of a flow into a file or a new table, and return its digest."""
-    if isinstance(out, Address):
+def write_out(
+    options: argparse.Namespace, flow: Flow, result: Result, ledger: Ledger | None, override: str
+) -> Report:  # fmt: skip
+    """Write the release of a flow into a file or a new table, entered in a ledger before where there is one, and return
+    the report of what was written. ``override``: why it leaves although a check failed."""
+    out, report = options.out, result.report
+    if ledger is not None:
+        sha256, report = write_entered(ledger, options, flow.table, result)
+    elif isinstance(out, Address):
         limits = {**flow.settings.limits.required, "population": flow.population}
-        return ask_password(
+        sha256 = ask_password(
             out, lambda where: write_release(result.release, where, flow.schema, result.verification, limits)
         )
-    return result.release.write(out)
+    else:
+        sha256 = result.release.write(out)
+    return report.with_output({ending_of(out): sha256} if out else {}, override)
 
 
 def check_gate(flow: Flow, as_json: bool) -> int:

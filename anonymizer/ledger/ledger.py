@@ -78,14 +78,27 @@ class Ledger:
 
         Raises :class:`ReadError` when there is no ledger, something is wrong with it, or the key is another one's.
         """
-        path = Path(path) if Path(path).is_file() else _with_ending(path)
-        ledger = cls(path)
+        ledger = cls.open_copy(path, key)
+        ledger.read().require()
+        return ledger
+
+    @classmethod
+    def open_copy(cls, path: str | Path, key: bytes | None = None) -> "Ledger":
+        """Return what :meth:`open` does, also of a ledger that went on in two places, to be merged with a copy."""
+        ledger = cls.at(path)
         if key is None and ledger.key_path.exists():
             key = key_in(ledger.key_path, "The key of the ledger", "Restore the file that it was.")
-        chain = ledger.read().require()
+        chain = ledger.read()
+        if chain.fault is not None and chain.fault.kind != "tails":
+            chain.require()
         if key is not None and not compare_digest(str(chain.entries[0].get("key_check", "")), _check_of(key)):
             raise ReadError("This is not the key of this ledger.", remedy=f"Restore {ledger.key_path.name}.")
-        return cls(path, key)
+        return cls(ledger.path, key)
+
+    @classmethod
+    def at(cls, path: str | Path) -> "Ledger":
+        """Return the ledger at a path, without a key and unread. ``path``: with or without its ending."""
+        return cls(Path(path) if Path(path).is_file() else _with_ending(path))
 
     @property
     def key_path(self) -> Path:
@@ -119,7 +132,7 @@ class Ledger:
     def earlier(self) -> tuple[OtherPeople, ...]:
         """The releases of the ledger, as the gate of a flow counts them. Raises :class:`ParameterError` without a
         key."""
-        self._key()
+        self.require_key()
         return (LedgerReleases(self),) if self.read().require().releases else ()
 
     def cells(self, table: pd.DataFrame, schema: Schema) -> LedgerCells:
@@ -140,7 +153,7 @@ class Ledger:
         self, chain: Chain, table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None
     ) -> LedgerCells:  # fmt: skip
         releases = [(entry, self._members(entry, chain)) for entry in chain.releases]
-        return cells_of_table(table, schema, person, releases, self._key())
+        return cells_of_table(table, schema, person, releases, self.require_key())
 
     def add(
         self, table: pd.DataFrame, release: Release, report: Report, name: str, sha256: str, *, to: str = "",
@@ -175,7 +188,7 @@ class Ledger:
                     cells={"with": cells.lines, "k": both.k, "smallest": both.smallest, "below": both.below},
                     reasons={one.key: one.reason for one in report.gate.findings if one.reason},
                     members=self._write_members(
-                        len(chain.entries) + 1, members_of_rows(table, schema, class_of, person, self._key())
+                        len(chain.entries) + 1, members_of_rows(table, schema, class_of, person, self.require_key())
                     ),
                 )  # fmt: skip
                 self._append(chain, entry)
@@ -214,7 +227,7 @@ class Ledger:
                 if entry.person is None:
                     continue
                 members = self._members(entry, chain)
-                rest = members.without(person_digests([person], self._key(), entry.alike))
+                rest = members.without(person_digests([person], self.require_key(), entry.alike))
                 if len(rest.digest) < len(members.digest):
                     files.append(self._write_next(entry, chain, rest))
             if not files:
@@ -239,7 +252,8 @@ class Ledger:
                 sentences.append(error.problem)
         return tuple(sentences)
 
-    def _key(self) -> bytes:
+    def require_key(self) -> bytes:
+        """Return the key. Raises :class:`ParameterError` when it is not here."""
         if self.key is None:
             raise ParameterError(NO_KEY, remedy=f"Restore {self.key_path.name}.")
         return self.key
@@ -250,8 +264,9 @@ class Ledger:
         """Return what an entry says of a table."""
         persons = len(table) if person is None else int(person.max(initial=-1)) + 1
         about = {
-            "rows": len(table), "persons": persons, "person": schema.person, "print": prints_of(table, self._key()),
+            "rows": len(table), "persons": persons, "person": schema.person,
             "columns": {one.name: [str(one.role), str(one.kind)] for one in schema.columns},
+            "print": prints_of(table, self.require_key()),
         }  # fmt: skip
         return about | ({"alike": True} if schema.person and schema[schema.person].alike else {})
 
@@ -328,10 +343,10 @@ def merge_ledgers(first: Ledger, second: Ledger, path: str | Path, by: str = "")
     """
     copies = [(ledger, ledger.read()) for ledger in (first, second)]
     merged = merge_chains(copies[0][1], copies[1][1], by=by)
-    answer = Ledger(_with_ending(path), first._key())
+    answer = Ledger(_with_ending(path), first.require_key())
     if answer.path.exists() or answer.members_path.exists():
         raise ParameterError(f"There is a ledger at {answer.path} already.", remedy="Name another one.")
-    write_once(answer.key_path, first._key())
+    write_once(answer.key_path, first.require_key())
     members: dict[str, list[Members]] = {entry.file: [] for entry in merged.releases}
     for ledger, chain in copies:
         for entry in chain.releases:

@@ -25,7 +25,8 @@ class Claim:
     what the release has to keep, by name; ``suppression``: the largest share of records that may be left out, and
     ``left_out``: how many are, ``None`` where that is not said. ``commitment`` to the original, and its ``key``, which
     only the internal report has; "" when it is not there. ``order``: in which the rows stand, a key of ``ORDERS``, ""
-    where that is not said; ``settings``: of the run, by name; ``is_internal``: the report is the steward's."""
+    where that is not said; ``settings``: of the run, by name; ``is_internal``: the report is the steward's.
+    ``ledger``: the number and the hash of its entry in the sender's ledger, ``None`` without one."""
 
     schema: Schema
     outputs: Mapping[str, str]
@@ -38,6 +39,7 @@ class Claim:
     order: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     is_internal: bool = False
+    ledger: tuple[int, str] | None = None
 
     @property
     def knows_labels(self) -> bool:
@@ -143,7 +145,17 @@ def claim_in(document: JsonValue) -> Claim:
         order=next((order for order, text in ORDERS.items() if text == run.field("row_order").value), ""),
         settings=_settings(run.field("parameters")),
         is_internal=not run.field("command").absent,
+        ledger=_entry(run.field("ledger")),
     )
+
+
+def _entry(value: JsonValue) -> tuple[int, str] | None:
+    """Return the entry of a ledger that a report names, ``None`` for none."""
+    if value.absent:
+        return None
+    if not value.field("hash").sha256():
+        value.refuse("an entry has a SHA-256")
+    return value.field("number").whole(1), value.field("hash").sha256()
 
 
 def _digest_or_none(value: JsonValue) -> str:

@@ -56,7 +56,8 @@ class Provenance:
     """Where a release came from: enough to recognise the input, repeat the run and recognise the output.
 
     Digests are SHA-256 in hexadecimal, of the bytes of the files; ``output`` maps a format to the digest of the file
-    in that format. ``input_commitment``: to the input's bytes, see :func:`commitment`, under ``input_key``, random for
+    in that format. ``ledger``: the number and the hash of the release's entry in a ledger, where it is in one.
+    ``input_commitment``: to the input's bytes, see :func:`commitment`, under ``input_key``, random for
     each run: who has no key learns nothing from it. ``read_with``: how the input was read, where that is not usual.
     """
 
@@ -72,6 +73,7 @@ class Provenance:
     versions: Mapping[str, str]
     time: str
     output: Mapping[str, str] = field(default_factory=dict)
+    ledger: tuple[int, str] | None = None
 
     @property
     def row_order(self) -> str:
@@ -97,6 +99,7 @@ class Provenance:
             "versions": dict(self.versions),
             "time": self.time,
             "row_order": self.row_order,
+            "ledger": ledger_figures(self.ledger),
         }
 
 
@@ -179,6 +182,18 @@ class Report:
         """Return the report of what left: the file's digest in each format, and the reason when a check had failed."""
         return replace(self, provenance=replace(self.provenance, output=dict(output)), override=override)
 
+    def with_ledger(self, number: int, entry: str) -> "Report":
+        """Return the report of what is in a ledger. ``number``, ``entry``: of its entry, and the hash of that."""
+        return replace(self, provenance=replace(self.provenance, ledger=(number, entry)))
+
+    @property
+    def ledger_sentence(self) -> str:
+        """Which entry of a ledger the release is, "" where it is in none."""
+        if self.provenance.ledger is None:
+            return ""
+        number, entry = self.provenance.ledger
+        return f"This release is entry {number:,} of the sender's ledger of releases, {entry}."
+
     def to_json(self, described: Mapping[str, Any] | None = None) -> str:
         """Return the report as JSON text: for the steward. ``described``: what the other files of a packet say of the
         columns."""
@@ -193,7 +208,7 @@ class Report:
         return recipient_json(
             passed=checks.passed, rows=checks.rows, left_out=checks.left_out, override=self.override,
             commitment=run.input_commitment, output=run.output, schema=run.schema, parameters=run.parameters,
-            time=run.time, row_order=run.row_order, described=described,
+            time=run.time, row_order=run.row_order, ledger=run.ledger, described=described,
         )  # fmt: skip
 
 
@@ -209,6 +224,7 @@ def recipient_json(
     parameters: Mapping[str, Any],
     time: str,
     row_order: str,
+    ledger: tuple[int, str] | None,
     described: Mapping[str, Any] | None,
 ) -> str:
     """Return the recipient's report as JSON text, made of the fields that it has and of no others: the same whether a
@@ -230,10 +246,16 @@ def recipient_json(
             "parameters": dict(parameters),
             "time": time,
             "row_order": row_order,
+            "ledger": ledger_figures(ledger),
         },
     }
     report |= {} if described is None else {"described": dict(described)}
     return json.dumps(report, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def ledger_figures(ledger: tuple[int, str] | None) -> dict[str, Any] | None:
+    """Return the number and the hash of an entry of a ledger, JSON-ready."""
+    return None if ledger is None else {"number": ledger[0], "hash": ledger[1]}
 
 
 def report_of(

@@ -357,7 +357,7 @@ def _riskiest(riskiest: Riskiest | None) -> list[Section]:
 
 def _again(report: Report, internal: bool) -> Section:
     run = report.provenance
-    settings = _parameters(report)
+    settings, entry = _parameters(report), filter(None, (report.ledger_sentence,))
     versions = Table(("Software", "Version"), (("Copse", VERSION), *run.versions.items()))
     if not internal:
         return Section(
@@ -367,6 +367,7 @@ def _again(report: Report, internal: bool) -> Section:
                 Code(command_line(SHORT_PATH, run.schema, run.parameters, {}, _other_kinds(run.schema), {})),
                 settings,
                 versions,
+                *entry,
             ),
         )
     return Section(
@@ -380,6 +381,7 @@ def _again(report: Report, internal: bool) -> Section:
             Code(check_line(run, "RELEASE.csv", "REPORT.json")),
             settings,
             versions,
+            *entry,
         ),
     )
 

@@ -59,7 +59,7 @@ FIELDS = {
     ),
     "provenance": (
         "input", "output_sha256", "schema", "schema_sha256", "parameters", "command", "python", "versions", "time",
-        "row_order",
+        "row_order", "ledger",
     ),
 }  # fmt: skip
 """The fields of the steward's report in a packet, by where they stand."""
@@ -114,7 +114,7 @@ def recipient_again(document: JsonValue, claim: Claim, described: Described) -> 
         override="" if override.absent else override.text(), commitment=claim.commitment,
         output={format: claim.outputs[format] for format in TABLES if format in claim.outputs}, schema=claim.schema,
         parameters=claim.settings, time=document.field("provenance").field("time").time(),
-        row_order=ORDERS.get(claim.order, ""), described=described.to_dict(),
+        row_order=ORDERS.get(claim.order, ""), ledger=claim.ledger, described=described.to_dict(),
     )  # fmt: skip
 
 

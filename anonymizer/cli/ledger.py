@@ -1,0 +1,204 @@
+"""``ledger new|show|check|merge|erase``, and ``anonymize --ledger NAME``: the account of what was released to whom."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from anonymizer.checking.released_file import LARGEST_ARCHIVE
+from anonymizer.cli.options import first_bytes, read_apart
+from anonymizer.databases.address import Address
+from anonymizer.digests import digest
+from anonymizer.errors import ParameterError, ReadError
+from anonymizer.gate.finding import Severity, kind_of
+from anonymizer.ledger.chain import Chain
+from anonymizer.ledger.ledger import NO_KEY, Ledger, merge_ledgers
+from anonymizer.pipeline import Result
+from anonymizer.provenance.claim import claim_from
+from anonymizer.provenance.report import Report
+from anonymizer.releasing.key import key_in
+from anonymizer.reporting.packet import is_packet, members_of, read_members
+from anonymizer.reporting.packet_files import REPORT
+from anonymizer.values import plural
+
+
+def add_ledger(subparsers: Any) -> None:
+    """Add the command."""
+    command = subparsers.add_parser("ledger", help="the account of what was released: make, show, check, merge, erase")
+    command.add_argument("action", metavar="|".join(ACTIONS), help="what to do with it")
+    command.add_argument("name", metavar="NAME", help="its file, with or without .copse-ledger")
+    command.add_argument("files", nargs="*", metavar="FILE", help="check: packets and releases; merge: the other copy")
+    command.add_argument("--key-file", metavar="FILE", help="new: 32 random bytes (default: the key of packing)")
+    command.add_argument("--out", metavar="NAME", help="merge: the new ledger of both copies")
+    command.add_argument("--by", default="", help="who does it, for the entry")
+    command.set_defaults(run=run_ledger)
+
+
+def run_ledger(options: argparse.Namespace) -> int:
+    """Run one of :data:`ACTIONS`; return 1 when something is wrong with the ledger or with what it is compared to."""
+    if options.action not in ACTIONS:
+        what = f"There is no ledger {options.action!r}."
+        raise ParameterError(what, value=options.action, remedy=f"Use one of {', '.join(ACTIONS)}.")
+    takes = {"key_file": "new", "out": "merge"}
+    for name, action in takes.items():
+        if getattr(options, name) and options.action != action:
+            raise ParameterError(f"--{name.replace('_', '-')} is of ledger {action} alone.", remedy="Leave it out.")
+    if options.files and options.action not in ("check", "merge"):
+        raise ParameterError(f"ledger {options.action} takes one ledger.", remedy="Leave the other names out.")
+    return ACTIONS[options.action](options)
+
+
+def new_ledger(options: argparse.Namespace) -> int:
+    """Make a ledger; return 0."""
+    key = key_in(Path(options.key_file), "The key", "Name another file.") if options.key_file else None
+    ledger = Ledger.new(options.name, key, options.by)
+    print(f"Written: {ledger.path}, {ledger.key_path} and {ledger.members_path}.")
+    print("Keep the last two as you keep the table, for yourself alone: with both, names tell who is in a release.")
+    return 0
+
+
+def show_ledger(options: argparse.Namespace) -> int:
+    """Print the entries of a ledger; return 1 when something is wrong with it."""
+    chain = Ledger(path_of(options.name)).read()
+    for line, entry in enumerate(chain.entries, 1):
+        print(f"{line:>4}  {entry.get('at', '')[:10]:<10}  {entry['kind']:<9}  {about_entry(entry)}".rstrip())
+    if chain.fault is not None:
+        print(chain.fault.sentence)
+        return 1
+    if Ledger.open(options.name).key is None:
+        print(NO_KEY)
+    return 0
+
+
+def about_entry(entry: Mapping[str, Any]) -> str:
+    """Return what an entry is of, in a few words."""
+    if entry["kind"] != "release":
+        return " ".join(filter(None, (str(entry.get("note", "")), f"({entry['by']})" if entry.get("by") else "")))
+    release, settings = entry.get("release", {}), entry.get("settings", {})
+    to = f" to {entry['to']}" if entry.get("to") else ""
+    name, rows, groups = (release.get(part, "?") for part in ("name", "rows", "classes"))
+    return f"{name}{to}: k = {settings.get('k', '?')}, {rows} rows in {groups} groups, {str(entry['hash'])[:12]}"
+
+
+def check_ledger(options: argparse.Namespace) -> int:
+    """Print whether a ledger is whole, and has what packets and releases say; return 1 where something is not so."""
+    ledger = Ledger(path_of(options.name))
+    faults = list(ledger.faults())
+    chain = ledger.read()
+    if not faults:
+        print(f"The chain holds: {plural(len(chain.entries), 'entry', 'entries')}. The last is {chain.head}.")
+    sentences = [(sentence, False) for sentence in faults]
+    if chain.fault is None:
+        sentences += [about_file(chain, file) for file in options.files]
+    for sentence, _ in sentences:
+        print(sentence)
+    return 0 if all(right for _, right in sentences) else 1
+
+
+def about_file(chain: Chain, file: str) -> tuple[str, bool]:
+    """Return what a packet, a report or a release proves of a ledger, in a sentence, and whether both agree."""
+    content, name = first_bytes(file, LARGEST_ARCHIVE), Path(file).name
+    entries = [
+        (line, entry) for line, entry in enumerate(chain.entries, 1)
+        if entry["kind"] == "release" and entry.get("release", {}).get("sha256") == digest(content)
+    ]  # fmt: skip
+    if entries:
+        line, entry = entries[0]
+        to = f" to {entry['to']}" if entry.get("to") else ""
+        return f"{name} is what entry {line:,} says was released{to}.", True
+    what, report = "report", content
+    if is_packet(content):
+        what, report = "packet", members_of(read_apart(content, reader=read_members))[0].get(REPORT, b"")
+    try:
+        claim = claim_from(report)
+    except ReadError:
+        return f"No entry of this ledger speaks of {name}.", False
+    if claim.ledger is None:
+        return f"{name} names no ledger.", False
+    number, entry_hash = claim.ledger
+    fault = chain.against(entry_hash, f"A {what}, {name},")
+    return (fault.sentence, False) if fault else (f"{name} names entry {number:,}, which is here.", True)
+
+
+def merge_copies(options: argparse.Namespace) -> int:
+    """Write the ledger of two copies; return 0."""
+    if len(options.files) != 1 or not options.out:
+        raise ParameterError("Two copies make one ledger.", remedy="Write: ledger merge A B --out C.")
+    first, second = Ledger.open_copy(options.name), Ledger.open_copy(options.files[0])
+    common = {entry.file for entry in first.read().releases} & {entry.file for entry in second.read().releases}
+    merged = merge_ledgers(first, second, options.out, options.by)
+    print(f"Written: {merged.path}, with {plural(len(merged.entries), 'entry', 'entries')}.")
+    both, apart = merged.together(), [one.line for one in merged.read().releases if one.file not in common]
+    if not both.holds:
+        lines = f"Releases {', '.join(map(str, apart))} were made apart: " if len(apart) > 1 else ""
+        print(f"{lines}{both.sentence} What was released cannot be taken back; the next release is held to it.")
+    return 0
+
+
+def erase_person(options: argparse.Namespace) -> int:
+    """Erase the person whose id is the first line of standard input from all members; return 0."""
+    ledger = Ledger.open(options.name)
+    if sys.stdin.isatty():
+        print("Id of the person, as the table has it: ", end="", file=sys.stderr, flush=True)
+    person = sys.stdin.readline().rstrip("\r\n")
+    if not person:
+        raise ParameterError("Nobody was named.", remedy="Write the person's id to standard input, as a line.")
+    print(f"Erased from {plural(ledger.erase(person, options.by), 'release')}. Later releases do not know this person.")
+    return 0
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "new": new_ledger, "show": show_ledger, "check": check_ledger, "merge": merge_copies, "erase": erase_person,
+}  # fmt: skip
+"""What can be done with a ledger."""
+
+
+def path_of(name: str) -> Path:
+    """Return the file of a ledger, named with or without its ending."""
+    return Ledger.at(name).path
+
+
+# Of a release.
+
+
+def add_ledger_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that count a release with those of a ledger, and enter it there."""
+    parser.add_argument("--ledger", metavar="NAME", help="count it with the releases of a ledger, and enter it there")
+    parser.add_argument("--to", default="", help="who gets it, for the ledger (default: --recipient)")
+
+
+def ledger_of(options: argparse.Namespace) -> Ledger | None:
+    """Return the ledger that a release is counted with, ``None`` without one.
+
+    Raises :class:`ParameterError` when its key is not here, when somebody is named who gets the release and no ledger
+    is, or the release goes where no entry can come first.
+    """
+    if not options.ledger:
+        if options.to:
+            raise ParameterError("--to is for the entry of a ledger.", remedy="Name one with --ledger.")
+        return None
+    if isinstance(options.out, Address):
+        raise ParameterError("A release that is entered in a ledger goes to a file.", remedy="Name one with --out.")
+    ledger = Ledger.open(options.ledger)
+    ledger.require_key()
+    return ledger
+
+
+def write_entered(ledger: Ledger, options: argparse.Namespace, table: Any, result: Result) -> tuple[str, Report]:
+    """Write a release and return the digest of its file, and its report with the entry, which was written before. A
+    release that leaves in packets alone is entered by the digest of its CSV."""
+    words = {"to": options.to or options.recipient, "basis": options.basis, "by": options.prepared_by}
+    if options.out:
+        entry = ledger.write(options.out, table, result.release, result.report, **words)
+    else:
+        name = Path(options.packet or options.internal_packet).name
+        sha256 = digest(result.release.to_bytes("csv"))
+        entry = ledger.add(table, result.release, result.report, name, sha256, **words)
+    report = result.report.with_ledger(entry["number"], entry["hash"])
+    if not options.json:
+        for finding in result.gate.of(Severity.FINE):
+            if kind_of(finding) == "together":
+                print(finding.sentence)
+        print(report.ledger_sentence)
+    return str(entry["release"]["sha256"]), report

@@ -1,0 +1,225 @@
+"""A ledger at the terminal: made, used by three releases, shown, checked, merged, a person erased."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from anonymizer.cli.main import main
+from anonymizer.digests import digest
+from anonymizer.ledger.ledger import Ledger
+from anonymizer.ledger.members import person_digests
+from anonymizer.reading.samples import hospital
+from tests.cli.test_main import Capture
+from tests.cli.test_packet import members_of
+
+KEY = bytes(range(1, 33))
+PEOPLE = hospital(300, 6)[["age", "sex", "postcode", "diagnosis"]].assign(patient=[f"pat-{n:03}" for n in range(300)])
+RUN = [
+    "anonymize", "people.csv", "--quasi-identifying", "age,sex,postcode", "--sensitive", "diagnosis",
+    "--person", "patient", "--generalizer", "pack", "--attack-seconds", "0.1", "--ledger", "register",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a table and a new ledger."""
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.to_csv("people.csv", index=False)
+    Path("own.key").write_bytes(KEY)
+    Path("own.key").chmod(0o600)
+    assert main(["ledger", "new", "register", "--key-file", "own.key", "--by", "data office"]) == 0
+    return tmp_path
+
+
+def release(name: str, *more: str) -> int:
+    return main([*RUN, "--k", "10", "--out", name, *more])
+
+
+def reason_for(report: str) -> list[str]:
+    """A reason for what a report says of releases together."""
+    findings = json.loads(Path(report).read_text("utf-8"))["gate"]["findings"]
+    keys = [one["key"] for one in findings if one["key"].startswith("together: ") and one["severity"][0] == "s"]
+    return [f"--reason={key}=both stay in one office" for key in keys]
+
+
+def test_anonymize__enters_a_release_before_its_file_and_stops_another(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places: list[bool] = []
+    add = Ledger.add
+
+    def watched(*arguments: object, **words: object) -> object:
+        answer = add(*arguments, **words)  # type: ignore[arg-type]
+        places.append(Path("y1.csv").exists())
+        return answer
+
+    monkeypatch.setattr(Ledger, "add", watched)
+    assert release("y1.csv", "--to", "the university", "--basis", "contract 12", "--report", "y1.json") == 0
+    assert places == [False]
+    entry = Ledger.open("register").entries[1]
+    assert (entry["to"], entry["basis"], entry["release"]["name"]) == ("the university", "contract 12", "y1.csv")
+    assert entry["release"]["sha256"] == digest(Path("y1.csv").read_bytes())
+    own = json.loads(Path("y1.json").read_text("utf-8"))["provenance"]
+    assert own["ledger"] == {"number": 2, "hash": entry["hash"]}
+    assert f"This release is entry 2 of the sender's ledger of releases, {entry['hash']}." in capsys.readouterr().out
+    assert release("again.csv") == 0
+    assert "These are the same groups as release 2" in capsys.readouterr().out
+    assert Path("again.csv").read_bytes() == Path("y1.csv").read_bytes()
+    assert main([*RUN, "--k", "12", "--out", "y2.csv", "--report", "y2.json"]) == 1
+    output = capsys.readouterr().out
+    assert "people are in groups of fewer than 12" in output
+    assert "Keep the same groups, or join earlier ones." in output
+    assert not Path("y2.csv").exists()
+    assert len(Ledger.open("register").entries) == 3
+    assert main([*RUN, "--k", "12", "--out", "y2.csv", *reason_for("y2.json")]) == 0
+    reasons = Ledger.open("register").entries[3]["reasons"]
+    assert list(reasons.values()) == ["both stay in one office"]
+
+
+def test_packing__uses_the_key_of_the_ledger() -> None:
+    assert release("y1.csv") == 0
+    assert main([word for word in RUN if word not in ("--ledger", "register")] + ["--k", "10", "--out", "x.csv"]) == 0
+    assert Path("x.csv").read_bytes() != Path("y1.csv").read_bytes()
+
+
+def test_next_table__is_counted_with_this_one(capsys: Capture) -> None:
+    assert release("y1.csv") == 0
+    PEOPLE.tail(297).assign(age=PEOPLE["age"] + 1).to_csv("people.csv", index=False)
+    capsys.readouterr()
+    assert release("y2.csv", "--check") == 1
+    output = capsys.readouterr().out
+    assert "3 people of " in output
+    assert "keep their rows, publish only who is new, or leave out the" in output
+    assert main([*RUN, "--k", "5", "--check"]) == 1
+    assert "promised 10. With this one it is 5." in capsys.readouterr().out
+
+
+def test_packets_and_reports__name_the_entry_and_hold_nothing_else_of_it(capsys: Capture) -> None:
+    files = ("--packet", "out.zip", "--internal-packet", "own.zip", "--internal", "in.html", "--external", "ex.html")
+    assert release("y1.csv", *files, "--report", "y1.json") == 0
+    ledger = Ledger.open("register")
+    hash_of_entry = ledger.entries[1]["hash"]
+    assert main(["ledger", "check", "register", "out.zip", "own.zip", "y1.csv", "y1.json"]) == 0
+    output = capsys.readouterr().out
+    assert "The chain holds: 2 entries." in output
+    assert "out.zip names entry 2, which is here." in output
+    assert "y1.csv is what entry 2 says was released." in output
+    assert main(["verify", "out.zip"]) == 0
+    words = person_digests(PEOPLE["patient"], KEY).tolist()
+    secrets = {
+        KEY,
+        KEY.hex().encode(),
+        *(word.to_bytes(8) for word in words),
+        *(f"{one:016x}".encode() for one in words),
+    }
+    prints = {text.encode() for text in ledger.entries[1]["table"]["print"].values()}
+    texts = [Path(name).read_bytes() for name in ("in.html", "ex.html", "y1.json")]
+    texts += [content for name in ("out.zip", "own.zip") for content in members_of(name).values()]
+    texts += [capsys.readouterr().out.encode(), output.encode()]
+    assert not [mark for mark in secrets | prints for text in texts if mark in text]
+    for name in ("out.zip", "own.zip"):
+        report = json.loads(members_of(name)["report.json"])
+        assert report["provenance"]["ledger"] == {"number": 2, "hash": hash_of_entry}
+    assert all(hash_of_entry.encode() in text for text in texts[:3])
+
+
+def test_packet_alone__is_entered(capsys: Capture) -> None:
+    assert main([*RUN, "--k", "10", "--packet", "out.zip"]) == 0
+    (entry,) = Ledger.open("register").entries[1:]
+    assert entry["release"] == {**entry["release"], "name": "out.zip", "rows": 300}
+    assert entry["release"]["sha256"] == digest(members_of("out.zip")["data/release.csv"])
+
+
+def test_check__names_a_ledger_that_was_cut_or_edited(capsys: Capture) -> None:
+    assert release("y1.csv", "--report", "y1.json") == 0
+    path = Path("register.copse-ledger")
+    content = path.read_bytes()
+    path.write_bytes(content.splitlines(keepends=True)[0])
+    assert main(["ledger", "check", "register", "y1.json"]) == 1
+    assert "y1.json, names an entry that this ledger does not have: it was cut short" in capsys.readouterr().out
+    path.write_bytes(content.replace(b'"k":10', b'"k":99'))
+    assert main(["ledger", "check", "register"]) == 1
+    assert "Entry 2 is not what was written; it and what follows prove nothing." in capsys.readouterr().out
+    assert main(["ledger", "show", "register"]) == 1
+    assert release("y2.csv") == 2
+    assert "Entry 2 is not what was written" in capsys.readouterr().err
+    path.write_bytes(content)
+    Path("other.csv").write_text("a,b\n1,2\n")
+    assert main(["ledger", "check", "register", "other.csv"]) == 1
+    assert "No entry of this ledger speaks of other.csv." in capsys.readouterr().out
+
+
+def test_show__lists_what_was_released_without_the_key_too(capsys: Capture) -> None:
+    assert release("y1.csv", "--recipient", "the university") == 0
+    Path("register.ledger-key").unlink()
+    capsys.readouterr()
+    assert main(["ledger", "show", "register.copse-ledger"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "The beginning of this ledger. (data office)" in lines[0]
+    assert "y1.csv to the university: k = 10, 300 rows in " in lines[1]
+    assert lines[2].startswith("The key of this ledger is not here")
+    assert release("y2.csv") == 2
+    assert "nobody recognised, nothing added" in capsys.readouterr().err
+    assert not Path("y2.csv").exists()
+
+
+def test_merge__says_what_both_copies_leave(capsys: Capture) -> None:
+    assert release("y0.csv") == 0
+    Path("copy").mkdir()
+    for name in ("register.copse-ledger", "register.ledger-key"):
+        shutil.copy(name, "copy")
+    shutil.copytree("register.ledger-members", "copy/register.ledger-members")
+    for k, ledger in (("12", "register"), ("17", "copy/register")):
+        command = [*RUN[:-1], ledger, "--k", k]
+        assert main([*command, "--report", "x.json"]) == 1
+        assert main([*command, "--out", f"y{k}.csv", *reason_for("x.json")]) == 0
+    capsys.readouterr()
+    assert main(["ledger", "merge", "register", "copy/register", "--out", "both"]) == 0
+    output = capsys.readouterr().out
+    assert "both.copse-ledger, with 5 entries." in output
+    assert "Releases 3, 4 were made apart: " in output
+    assert "What was released cannot be taken back; the next release is held to it." in output
+    assert main(["ledger", "check", "both", "y0.csv", "y12.csv", "y17.csv"]) == 0
+    assert main(["ledger", "merge", "register", "--out", "c"]) == 2
+
+
+def test_erase__takes_the_id_from_standard_input(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert release("y1.csv") == 0
+    for text, status in (("pat-007\n", 0), ("pat-007\n", 2), ("\n", 2)):
+        monkeypatch.setattr("sys.stdin", io.StringIO(text))
+        assert main(["ledger", "erase", "register"]) == status
+    output = capsys.readouterr()
+    assert "Erased from 1 release. Later releases do not know this person." in output.out
+    assert "pat-007" not in output.out + output.err + Path("register.copse-ledger").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["ledger", "burn", "register"], "There is no ledger 'burn'"),
+        (["ledger", "new", "register"], "There is a ledger at register.copse-ledger already"),
+        (["ledger", "show", "none"], "none.copse-ledger cannot be opened as a ledger"),
+        (["ledger", "show", "register", "x"], "ledger show takes one ledger"),
+        (["ledger", "show", "register", "--out", "x"], "--out is of ledger merge alone"),
+        ([*RUN[:-2], "--to", "x"], "--to is for the entry of a ledger"),
+        ([*RUN, "--engine", "local", "--out", "folder"], "--ledger"),
+        ([*RUN, "--out", "sqlite:///x.db?new=yes&table=t"], "goes to a file"),
+    ],
+)
+def test_bad_input__is_one_line(command: list[str], words: str, capsys: Capture) -> None:
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert len(error.splitlines()) == 1
+
+
+def test_table__of_people_without_their_column_is_not_counted(capsys: Capture) -> None:
+    assert release("y1.csv") == 0
+    pd.read_csv("people.csv").drop(columns="patient").to_csv("people.csv", index=False)
+    command = [word for word in RUN if word not in ("--person", "patient")]
+    assert main([*command, "--k", "10", "--out", "y2.csv"]) == 1
+    assert "Nothing says who is who, so last time's people cannot be recognised." in capsys.readouterr().out
