@@ -19,11 +19,12 @@ from anonymizer.checking.together import Classes, Together, cells_of, together
 from anonymizer.gate.earlier import Now, classes_of_persons, of_cells
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.ledger.chain import ReleaseEntry
-from anonymizer.ledger.members import Members, Words, digests_of_persons, record_digests
+from anonymizer.ledger.members import Members, Words, classes_of_rows, digests_of_persons, record_digests
 from anonymizer.schema import Schema
 from anonymizer.values import plural
 
 NOBODY = "Nothing says who is who, so last time's people cannot be recognised."
+KEEP = "Keep the same groups, or join earlier ones."
 NAME_IT = "Name the column that says whose each row is, or state as the reason that all are new."
 
 
@@ -34,9 +35,10 @@ class LedgerCells:
     ``lines`` (s) of the entries, ``k`` (s) that they promised, ``days`` (s) on which they were made. ``unit`` (n,):
     whose each row is, from 0, -1 for nobody's; without persons each row is its own. ``classes``: s of (u,), the class
     of each unit, -1 of who is not in the release; the first ``present`` units are those of the table, the others are
-    in earlier releases alone. ``related`` (s): whether a release has somebody of this table, directly or by way of
-    others. ``recognised``: how many of the table are in the ledger; ``unknown``: the line of each release of which
-    nobody can be recognised, and why.
+    in earlier releases alone. Where persons have ``several`` rows, ``aligned``: s of (n,), the class of each row in a
+    release of this very table, ``None`` of another one. ``related`` (s): whether a release has somebody of this table,
+    directly or by way of others. ``recognised``: how many of the table are in the ledger; ``unknown``: the line of each
+    release of which nobody can be recognised, and why.
     """
 
     lines: tuple[int, ...]
@@ -45,14 +47,18 @@ class LedgerCells:
     unit: NDArray[np.int64]
     classes: tuple[NDArray[np.int64], ...]
     present: int
+    aligned: tuple[NDArray[np.int64] | None, ...]
+    several: bool
     related: tuple[bool, ...]
     recognised: int
     unknown: tuple[tuple[int, str], ...] = ()
 
     @property
     def rows(self) -> tuple[NDArray[np.int64], ...]:
-        """The class of each row in each release, s of (n,); -1 of those that are not in it."""
-        return tuple(np.append(classes, -1)[self.unit] for classes in self.classes)
+        """The class of each row in each release, s of (n,); -1 of those that are not in it. Where persons have several
+        rows and the release is of another table, a number for the set of classes of the person."""
+        pairs = zip(self.classes, self.aligned, strict=True)
+        return tuple(np.append(classes, -1)[self.unit] if rows is None else rows for classes, rows in pairs)
 
     def beside(self, class_of: Classes) -> NDArray[np.int64]:
         """Return the class of each unit (u,) in a release of the table, in which that of each row is ``class_of``
@@ -62,24 +68,36 @@ class LedgerCells:
 
     def together(self, class_of: Classes, k: int) -> Together:
         """Return what a release leaves together with the earlier ones. ``class_of`` (n,): the class of each row, -1 of
-        those that are left out; ``k``: what it promises."""
-        return together([*self.counted(k), self.beside(class_of)], self.required(k))
+        those that are left out; ``k``: what it promises. Where persons have several rows, those of one table are put
+        beside each other row by row, and all by the sets of each person's classes; what leaves more below k counts."""
+        counted = self.counted(k)
+        by_person = together([*(self.classes[at] for at in counted), self.beside(class_of)], self.required(k))
+        rows = [rows for rows in (self.aligned[at] for at in counted) if rows is not None]
+        if not self.several or not rows:
+            return by_person
+        by_row = together([*rows, np.asarray(class_of, np.int64)], self.required(k), self.unit)
+        return by_row if len(rows) == len(counted) else max(by_row, by_person, key=lambda one: one.below)
 
     def required(self, k: int) -> int:
         """Return the k that cells need beside a release that promises ``k``: the largest that its people were
         promised."""
         return max([k, *(own for own, related in zip(self.k, self.related, strict=True) if related)])
 
-    def counted(self, k: int) -> tuple[NDArray[np.int64], ...]:
-        """Return those of ``classes`` that count beside a release that promises ``k``: all but those of other people
+    def counted(self, k: int) -> list[int]:
+        """Return the places of the releases that count beside one that promises ``k``: all but those of other people
         who were promised less."""
-        ways = zip(self.classes, self.k, self.related, strict=True)
-        return tuple(classes for classes, own, related in ways if related or own >= self.required(k))
+        ways = enumerate(zip(self.k, self.related, strict=True))
+        return [at for at, (own, related) in ways if related or own >= self.required(k)]
 
     def same_as(self, class_of: Classes) -> int | None:
         """Return the line of an earlier release with the same groups, ``None`` where there is none."""
-        own = self.beside(class_of)
-        for line, classes in zip(self.lines, self.classes, strict=True):
+        somebody = self.unit >= 0
+        own = np.asarray(class_of, np.int64)[somebody] if self.several else self.beside(class_of)
+        for line, classes, rows in zip(self.lines, self.classes, self.aligned, strict=True):
+            if self.several:
+                if rows is None:
+                    continue
+                classes = rows[somebody]
             inside = own >= 0
             pairs = own[inside] * (int(classes.max(initial=-1)) + 1) + classes[inside]
             sizes = {len(pd.unique(one)) for one in (pairs, own[inside], classes[inside])}
@@ -102,8 +120,11 @@ def cells_of_table(
     absent = _absent(by_person, digests)
     everybody = np.append(digests, absent)
     ascending = np.argsort(everybody)
-    here, classes, usable, unknown = np.zeros(present, np.bool_), [], [], []
+    somebody = np.flatnonzero(unit >= 0)
+    several = len(somebody) > present
+    here, classes, aligned, usable, unknown = np.zeros(present, np.bool_), [], [], [], []
     for entry, members in releases:
+        rows = None
         if entry.person is None:
             rows = _rows_of(table, entry, members, key)
             why = "" if rows is not None else NOBODY
@@ -115,15 +136,20 @@ def cells_of_table(
             if not why:
                 own, inside = np.empty(len(everybody), np.int64), np.empty(len(everybody), np.bool_)
                 own[ascending], inside[ascending] = members.classes(everybody[ascending])
+                if several:
+                    rows = classes_of_rows(table, entry, members, digests[unit[somebody]], somebody, key)
         if why:
             unknown.append((entry.line, why))
             continue
         usable.append((entry.line, entry.k, day_text(entry.at)))
         classes.append(own)
+        aligned.append(rows if several else None)
         here |= inside[:present]
     lines, k, days = zip(*usable, strict=True) if usable else ((), (), ())
     related = _related(classes, present)
-    return LedgerCells(lines, k, days, unit, tuple(classes), present, related, int(here.sum()), tuple(unknown))
+    return LedgerCells(
+        lines, k, days, unit, tuple(classes), present, tuple(aligned), several, related, int(here.sum()), tuple(unknown)
+    )  # fmt: skip
 
 
 def together_of(members: Sequence[Members], k: Sequence[int]) -> Together:
@@ -218,18 +244,20 @@ def _same(cells: LedgerCells, line: int) -> Finding:
 
 
 def _counted(cells: LedgerCells, now: Now) -> Finding:
-    counted = cells.counted(now.k)
+    counted = [cells.classes[at] for at in cells.counted(now.k)]
     before = f"the release of {cells.days[0]}" if len(cells.lines) == 1 else f"the {len(counted):,} releases before"
     both = cells.together(now.class_of, now.k)
     finding = of_cells(both, before)
     if both.holds:
         return finding
+    if cells.several:
+        return replace(finding, detail=KEEP)
     own = cells.beside(now.class_of)
     cell, sizes = cells_of([*counted, own])
     earlier = cells_of(counted)[0]
     more = _leavers(own, cell, sizes, earlier, both.k)
     more += _comers(own, earlier, now.k) + _unchanged(own, cell, earlier, both.k)
-    return replace(finding, detail=" ".join([*more, "Keep the same groups, or join earlier ones."]))
+    return replace(finding, detail=" ".join([*more, KEEP]))
 
 
 def _leavers(own: Classes, cell: Classes, sizes: NDArray[np.int64], earlier: Classes, k: int) -> list[str]:

@@ -90,7 +90,8 @@ class Fault:
 class ReleaseEntry:
     """What later releases need of the entry of a release: its ``line``, when it was made, the ``k`` that it promised;
     of its table the column that says whose each row is, ``None`` without one, whether ids that differ in writing only
-    are one person's, and the quasi-identifying columns; the ``file`` of its members and the digest of that."""
+    are one person's, the quasi-identifying columns, and the print of its ``rows``, "" where each person has one; the
+    ``file`` of its members and the digest of that."""
 
     line: int
     at: str
@@ -98,6 +99,7 @@ class ReleaseEntry:
     person: str | None
     alike: bool
     quasi_identifying: tuple[str, ...]
+    rows: str
     file: str
     sha256: str
 
@@ -106,13 +108,13 @@ class ReleaseEntry:
         """Return what an entry says. Raises :class:`ReadError` when something is missing or of another type."""
         value = JsonValue(dict(entry), f"entry {line:,}", "ledger", RESTORE)
         table, members = value.field("table"), value.field("members")
-        person, alike = table.field("person"), table.field("alike")
+        person, alike, rows = (table.field(name) for name in ("person", "alike", "rows_print"))
         columns = {name: column.items() for name, column in table.field("columns").fields().items()}
         return cls(
             line, value.field("at").time(), value.field("settings").field("k").whole(1),
             None if person.absent else person.text(), not alike.absent and alike.flag(),
             tuple(name for name, words in columns.items() if words and words[0].value == "quasi-identifying"),
-            _file_in(members), members.field("sha256").sha256(),
+            "" if rows.absent else rows.text(16), _file_in(members), members.field("sha256").sha256(),
         )  # fmt: skip
 
 

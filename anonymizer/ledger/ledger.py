@@ -29,7 +29,7 @@ from anonymizer.growing.encode import persons_of
 from anonymizer.ledger.cells import LedgerCells, cells_of_table, findings_of, together_of
 from anonymizer.ledger.chain import Chain, ReleaseEntry, merge_chains, new_entry, read_chain
 from anonymizer.ledger.lock import lock_ledger
-from anonymizer.ledger.members import Members, members_of_rows, person_digests, prints_of
+from anonymizer.ledger.members import Members, members_of_rows, person_digests, prints_of, rows_print
 from anonymizer.provenance.report import Report
 from anonymizer.releasing.files import write_file, write_once
 from anonymizer.releasing.key import key_in, read_key
@@ -268,6 +268,8 @@ class Ledger:
             "columns": {one.name: [str(one.role), str(one.kind)] for one in schema.columns},
             "print": prints_of(table, self.require_key()),
         }  # fmt: skip
+        rows = rows_print(table, schema, person, self.require_key())
+        about |= {"rows_print": rows} if rows else {}
         return about | ({"alike": True} if schema.person and schema[schema.person].alike else {})
 
     def _members(self, entry: ReleaseEntry, chain: Chain) -> Members:

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from anonymizer.alike import id_key
 from anonymizer.errors import ReadError
 from anonymizer.gate.earlier import classes_of_persons
+from anonymizer.ledger.chain import ReleaseEntry
 from anonymizer.schema import Schema
 from anonymizer.values import value_text
 
 Words = NDArray[np.uint64]
 RECORD = np.dtype([("digest", ">u8"), ("class", ">i4")])
-"""A record of a file of members; files are sorted by digest, then by class."""
+"""A record of a file of members; files are sorted by digest."""
 BLOCK = 64
 """Bytes of a block of SHA-256."""
 
@@ -84,8 +85,8 @@ def distinct_rows(words: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """The members of a release: ``digest`` (m,) ascending and ``class_of`` (m,), -1 of who was left out. A person with
-    rows in several classes has a record for each; a row that is nobody's has none."""
+    """The members of a release: ``digest`` (m,) ascending and ``class_of`` (m,), -1 of who was left out: a record for
+    each row, none for one that is nobody's."""
 
     digest: Words
     class_of: NDArray[np.int32]
@@ -139,16 +140,52 @@ def members_of_rows(
     key: bytes,
 ) -> Members:  # fmt: skip
     """Return the members of a release of a table. ``class_of`` (n,): -1 of rows that were left out; ``person`` (n,):
-    whose each row is, -1 for nobody's, ``None`` where no column says it."""
+    whose each row is, -1 for nobody's, ``None`` where no column says it.
+
+    Where a person has several rows there is a record for each, those of a person in the order of the rows' digests.
+    """
     if person is None or schema.person is None:
         return Members.of(record_digests(table, schema.quasi_identifying, key), class_of)
     digests = digests_of_persons(table, schema, person, key)
-    somebody = person >= 0
-    pairs = np.unique(person[somebody].astype(np.int64) * (int(class_of.max(initial=-1)) + 2) + class_of[somebody] + 1)
-    who, classes = np.divmod(pairs, int(class_of.max(initial=-1)) + 2)
-    several = np.bincount(who, minlength=len(digests))[who] > 1
-    inside = (classes > 0) | ~several
-    return Members.of(digests[who[inside]], classes[inside] - 1)
+    somebody = np.flatnonzero(person >= 0)
+    own = digests[person[somebody]]
+    if len(somebody) == len(digests):
+        return Members.of(own, class_of[somebody])
+    rows = record_digests(table.iloc[somebody], (schema.person, *schema.quasi_identifying), key)
+    order = np.lexsort((rows, own))
+    return Members(own[order], np.asarray(class_of[somebody], np.int32)[order])
+
+
+def rows_print(
+    table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None, key: bytes
+) -> str:  # fmt: skip
+    """Return the sum modulo 2⁶⁴ of the digests of the rows that are somebody's, hexadecimal; "" where nobody has
+    several."""
+    if person is None or schema.person is None:
+        return ""
+    somebody = np.flatnonzero(person >= 0)
+    if len(somebody) == int(person.max(initial=-1)) + 1:
+        return ""
+    rows = record_digests(table.iloc[somebody], (schema.person, *schema.quasi_identifying), key)
+    return f"{int(rows.sum(dtype=np.uint64)):016x}"
+
+
+def classes_of_rows(
+    table: pd.DataFrame, entry: ReleaseEntry, members: Members, own: Words, somebody: NDArray[np.int64], key: bytes
+) -> NDArray[np.int64] | None:  # fmt: skip
+    """Return the class of each row (n,) in a release of the same table, in which persons have several rows; -1 of rows
+    that are nobody's, were left out, or whose person was erased; ``None`` when this is another table. ``somebody``
+    (s,): the rows that are somebody's; ``own`` (s,): the digest of each one's person."""
+    names = (str(entry.person), *entry.quasi_identifying)
+    if not entry.rows or not set(names) <= set(table.columns):
+        return None
+    rows = record_digests(table.iloc[somebody], names, key)
+    here = members.classes(own)[1]
+    if f"{int(rows.sum(dtype=np.uint64)):016x}" != entry.rows or int(here.sum()) != len(members.digest):
+        return None
+    class_of = np.full(len(table), -1, np.int64)
+    class_of[somebody[here][np.lexsort((rows[here], own[here]))]] = members.class_of
+    return class_of
 
 
 def digests_of_persons(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]], key: bytes) -> Words:

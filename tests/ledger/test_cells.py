@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,25 +15,29 @@ from anonymizer.gate.finding import Finding, Severity
 from anonymizer.growing.encode import persons_of
 from anonymizer.ledger.cells import LedgerCells, cells_of_table, day_text, findings_of
 from anonymizer.ledger.chain import ReleaseEntry
-from anonymizer.ledger.members import members_of_rows
+from anonymizer.ledger.members import Members, members_of_rows, person_digests, rows_print
 from tests.checking.test_together import cases, numbers
 
 KEY = bytes(range(32))
+FILE = "0002-aaaaaaaa"
 Rows = Sequence[tuple[str | None, int]]
 """The person of each row, and the class that it is released in, -1 for none."""
 
 
-def table_of(people: Sequence[str | None]) -> tuple[pd.DataFrame, an.Schema]:
-    table = pd.DataFrame({"id": pd.Series(people, dtype=object), "age": range(len(people)), "ill": "flu"})
+def table_of(people: Sequence[str | None], first: int = 0) -> tuple[pd.DataFrame, an.Schema]:
+    """A table with a row for each of some people, and ages from ``first`` on."""
+    ages = range(first, first + len(people))
+    table = pd.DataFrame({"id": pd.Series(people, dtype=object), "age": ages, "ill": "flu"})
     return table, an.Schema.of(table, quasi_identifying=["age"], sensitive=["ill"], person="id")
 
 
-def released(rows: Rows, line: int, k: int = 2) -> tuple[ReleaseEntry, Any]:
+def released(rows: Rows, line: int, k: int = 2, first: int = 0) -> tuple[ReleaseEntry, Members]:
     """The entry and the members of a release of some rows."""
-    table, schema = table_of([who for who, _ in rows])
-    members = members_of_rows(table, schema, np.array([own for _, own in rows]), persons_of(table, schema)[0], KEY)
-    entry = ReleaseEntry(line, f"2026-05-0{line}T10:00:00Z", k, "id", False, ("age",), f"000{line}-aaaaaaaa", "")
-    return entry, members
+    table, schema = table_of([who for who, _ in rows], first)
+    person = persons_of(table, schema)[0]
+    members = members_of_rows(table, schema, np.array([own for _, own in rows]), person, KEY)
+    of_rows = rows_print(table, schema, person, KEY)
+    return ReleaseEntry(line, f"2026-05-0{line}T10:00:00Z", k, "id", False, ("age",), of_rows, FILE, ""), members
 
 
 def looked_at(releases: Sequence[Rows], rows: Rows, k: int = 2, ks: Sequence[int] = ()) -> tuple[LedgerCells, Now]:
@@ -42,7 +45,8 @@ def looked_at(releases: Sequence[Rows], rows: Rows, k: int = 2, ks: Sequence[int
     table, schema = table_of([who for who, _ in rows])
     person = persons_of(table, schema)[0]
     ks = ks or [k] * len(releases)
-    entries = [released(one, line, own) for line, (one, own) in enumerate(zip(releases, ks, strict=True), 2)]
+    years = enumerate(zip(releases, ks, strict=True), 2)
+    entries = [released(one, line, own, 100 * line) for line, (one, own) in years]
     cells = cells_of_table(table, schema, person, entries, KEY)
     return cells, Now(table, schema, table, np.array([own for _, own in rows]), k, person)
 
@@ -112,6 +116,72 @@ def test_cells__are_those_of_the_cases(name: str) -> None:
         (finding, *_) = findings_of(cells, looked)
         if any(cells.related) and cells.same_as(looked.class_of) is None:
             assert (finding.severity is Severity.FINE) == expected["holds"]
+
+
+# Persons with several rows in one table: rows are put beside each other.
+
+
+def same_table(first: Rows, second: Sequence[int]) -> tuple[LedgerCells, np.ndarray]:
+    """The rows of a table in a release, when the table comes again in another order and another class for each row."""
+    table, schema = table_of([who for who, _ in first])
+    order = np.random.default_rng(len(first)).permutation(len(first))
+    mixed = table.iloc[order].reset_index(drop=True)
+    cells = cells_of_table(mixed, schema, persons_of(mixed, schema)[0], [released(first, 2)], KEY)
+    return cells, np.array(second)[order]
+
+
+@given(some_rows, st.data())
+def test_rows__of_one_table_agree_with_dictionaries(rows: Rows, data: st.DataObject) -> None:
+    classes = data.draw(st.lists(st.integers(-1, 3), min_size=len(rows), max_size=len(rows)))
+    k = data.draw(st.integers(2, 4))
+    cells, own = same_table(rows, classes)
+    if not any(who is not None for who, _ in rows):
+        return
+    of_cell = defaultdict(set)
+    for (who, before), after in zip(rows, classes, strict=True):
+        if who is not None and (before, after) != (-1, -1):
+            of_cell[before, after].add(who)
+    below = {who for members in of_cell.values() if len(members) < k for who in members}
+    if not any(cells.related):
+        assert all(before < 0 for who, before in rows if who is not None)
+        return
+    both = cells.together(own, k)
+    assert both.below == len(below)
+    assert both.persons == len(set().union(*of_cell.values()))
+    pairs = {(before, after) for (who, before), after in zip(rows, classes, strict=True) if who is not None}
+    sides = [{pair[side] for pair in pairs} for side in (0, 1)]
+    same = len(pairs) == len(sides[0]) == len(sides[1]) and all((a < 0) == (b < 0) for a, b in pairs)
+    assert (cells.same_as(own) == 2) == same
+
+
+def test_rows__are_counted_as_the_cases_say() -> None:
+    for case in cases("ledger_persons"):
+        first, second = (numbers([row[side] for row in case["rows"]]).tolist() for side in ("first", "second"))
+        people = [row["person"] for row in case["rows"]]
+        cells, own = same_table(list(zip(people, first, strict=True)), second)
+        both = cells.together(own, case["k"])
+        assert (both.smallest, both.holds) == (case["expected"]["smallest"], case["expected"]["holds"])
+
+
+def test_rows__that_cross_are_seen_where_sets_are_the_same() -> None:
+    people = ["p", "p", "q", "q"]
+    first, crossing = list(zip(people, [0, 1, 0, 1], strict=True)), [0, 1, 1, 0]
+    cells, own = same_table(first, crossing)
+    assert cells.together(own, 2).below == 2
+    assert cells.rows[0][own == 0].tolist() in ([0, 1], [1, 0])
+    other, looked = looked_at([first], list(zip(people, crossing, strict=True)))
+    assert other.aligned == (None,)
+    assert other.together(looked.class_of, 2).holds
+
+
+def test_rows__of_who_was_erased_are_nobodys() -> None:
+    rows = [("p", 0), ("p", 1), ("q", 0), ("q", 1), ("r", 1)]
+    entry, members = released(rows, 2)
+    table, schema = table_of([who for who, _ in rows])
+    rest = members.without(person_digests(["q"], KEY))
+    cells = cells_of_table(table, schema, persons_of(table, schema)[0], [(entry, rest)], KEY)
+    assert cells.rows[0].tolist() == [0, 1, -1, -1, 1]
+    assert cells.recognised == 2
 
 
 # What the gate says.
@@ -198,7 +268,7 @@ def test_records__are_recognised_in_the_same_table_in_any_order_alone() -> None:
     table = pd.DataFrame({"age": [1, 1, 2, 2, 3], "sex": list("fffmm"), "ill": list("abcde")})
     schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["ill"])
     classes = np.array([0, 0, 1, 1, -1])
-    entry = ReleaseEntry(2, "2026-05-02T10:00:00Z", 2, None, False, ("age", "sex"), "0002-aaaaaaaa", "")
+    entry = ReleaseEntry(2, "2026-05-02T10:00:00Z", 2, None, False, ("age", "sex"), "", FILE, "")
     release = entry, members_of_rows(table, schema, classes, None, KEY)
     order = np.array([3, 0, 4, 2, 1])
     other = table.iloc[order].reset_index(drop=True)

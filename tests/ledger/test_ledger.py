@@ -194,6 +194,27 @@ def test_records__without_persons_are_found_in_the_same_table(tmp_path: Path) ->
     assert finding.sentence.startswith("Nothing says who is who")
 
 
+def test_persons__with_several_rows_are_counted_row_by_row(tmp_path: Path) -> None:
+    table = NUMBERED.assign(patient=[f"patient-{row // 2:03}" for row in range(400)])
+    ledger = Ledger.new(tmp_path / "visits", KEY)
+    first = made(ledger, table, generalizer="pack-persons", k=5)
+    add(ledger, first, table)
+    assert ledger.entries[1]["table"]["persons"] == 200
+    mixed = table.sample(frac=1, random_state=2).reset_index(drop=True)
+    (finding,) = together_of(made(ledger, mixed, generalizer="pack-persons", k=5))
+    assert finding.figure == "Same groups"
+    flow = flow_of(ledger, table, generalizer="pack-persons", k=7)
+    (finding,) = (one for one in flow.judgement.findings if one.key.startswith("together: "))
+    both = ledger.cells(table, SCHEMA).together(flow.class_of, 7)
+    before = np.full(400, -1)
+    before[first.release.order] = first.release.frame().groupby(QI, observed=True, sort=False).ngroup()
+    cells = pd.DataFrame({"cell": list(zip(before, flow.class_of, strict=True)), "patient": table["patient"]})
+    sizes = cells["cell"].map(cells.groupby("cell")["patient"].nunique())
+    below = cells["patient"][sizes < 7].nunique()
+    assert (both.below, both.smallest) == (below, sizes.min())
+    assert f"{below:,} of 200 people are in groups of fewer than 7" in finding.sentence
+
+
 # The key.
 
 
