@@ -1,6 +1,7 @@
 """The public names, which ``import anonymizer`` has."""
 
 from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
+from anonymizer.checking.several import Proof, verify_together
 from anonymizer.checking.verify import MODELS, Check, Verification, verify
 from anonymizer.cuts import Cuts
 from anonymizer.databases.read import read_database
@@ -57,6 +58,7 @@ __all__ = [
     "LinkageRisk",
     "NodeRisk",
     "ParameterError",
+    "Proof",
     "Provenance",
     "Pruning",
     "ReadError",
@@ -91,5 +93,6 @@ __all__ = [
     "suggest",
     "verify",
     "verify_folder",
+    "verify_together",
     "with_codebook",
 ]

@@ -8,7 +8,7 @@ when every cell has k persons. Each pair of three can keep it and all three not:
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import Cell
 from anonymizer.checking.linkage import classes_of
-from anonymizer.checking.released import read_cells
+from anonymizer.checking.released import read_cells, texts_of
 from anonymizer.schema import Schema
-from anonymizer.values import value_text
 
 Classes = NDArray[np.integer[Any]]
 """(n,) the class of each row in a release, from 0; -1 of those that are not in it."""
@@ -103,12 +102,13 @@ class ReleasedClasses:
 @dataclass(frozen=True, eq=False)
 class Bounds:
     """The cells of two released files that can have anybody: of each the ``first`` and the ``second`` class, and the
-    ``least`` and the ``most`` people who can be in it, all (c,)."""
+    ``least`` and the ``most`` people who can be in it, all (c,). ``same_people``: everybody is in both."""
 
     first: Classes
     second: Classes
     least: Classes
     most: Classes
+    same_people: bool = True
 
     def surely_below(self, k: int) -> int:
         """Return how many people are surely in a cell of fewer than k."""
@@ -116,7 +116,8 @@ class Bounds:
 
     def verdict(self, k: int) -> str:
         """Return what the files prove: ``fails``, ``holds``, or ``the files cannot tell``."""
-        fails, holds = bool(((self.least > 0) & (self.most < k)).any()), bool((self.least >= k).all())
+        fails = bool(((self.least > 0) & (self.most < k)).any())
+        holds = bool((self.least >= k).all()) and (self.same_people or not len(self.least))
         return "fails" if fails else "holds" if holds else "the files cannot tell"
 
 
@@ -124,100 +125,228 @@ def bounds(first: ReleasedClasses, second: ReleasedClasses, same_people: bool = 
     """Return what two files prove of their cells, without the table. Rows can be one person's when their values in all
     columns that both release unchanged are equal, and their boxes meet. ``same_people``: everybody in one file is in
     the other; otherwise anybody may be in one alone, and only values that are unique in each join for sure."""
-    meets = [
-        (cells_meet(one, other), of_one, of_other)
-        for (one, of_one), (other, of_other) in zip(first.columns, second.columns, strict=True)
-    ]
+    joins = joins_of(first, second)
+    surely = joins.surely(same_people)
     width = int(second.class_of.max(initial=-1)) + 1
-    cells, least, most = [], [], []
-    for (g, a), (h, b) in common_values(first, second):
-        joins = np.ones((len(g), len(h)), np.bool_)
-        for matrix, of_one, of_other in meets:
-            joins &= matrix[np.ix_(of_one[g], of_other[h])]
-        pairs = np.where(joins, np.minimum(a[:, None], b), 0)
-        if same_people:
-            elsewhere = pairs.sum(1, keepdims=True) - pairs, pairs.sum(0) - pairs
-            surely = np.maximum(0, np.maximum(a[:, None] - elsewhere[0], b - elsewhere[1]))
-        else:
-            surely = pairs if a.sum() == b.sum() == 1 else np.zeros_like(pairs)
-        cells.append((g[:, None] * width + h)[joins])
-        least.append(surely[joins])
-        most.append(pairs[joins])
-    if not cells:
-        return Bounds(*np.zeros((4, 0), np.int64))
-    names, which = np.unique(np.concatenate(cells), return_inverse=True)
-    sums = [np.bincount(which, np.concatenate(some), len(names)).astype(np.int64) for some in (least, most)]
-    return Bounds(names // width, names % width, *sums)
+    cell = joins.first.of_class[joins.i] * width + joins.second.of_class[joins.j]
+    names, which = np.unique(cell, return_inverse=True)
+    least, most = (np.bincount(which, some, len(names)).astype(np.int64) for some in (surely, joins.most))
+    return Bounds(names // max(1, width), names % max(1, width), least, most, same_people)
 
 
-Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Classes that have rows of some values, and how many."""
+class Entries(NamedTuple):
+    """The rows of a file by unchanged values and class, in this order: of each entry the ``value``, the class and the
+    number of ``rows``, all (e,)."""
 
+    value: Classes
+    of_class: Classes
+    rows: NDArray[np.int64]
 
-def common_values(first: ReleasedClasses, second: ReleasedClasses) -> Iterator[tuple[Counts, Counts]]:
-    """Yield the classes of each file for every combination of values that both have."""
-    of_files = []
-    for file in (first, second):
+    @classmethod
+    def of(cls, file: ReleasedClasses) -> "Entries":
+        """Return those of a file."""
         width = int(file.class_of.max(initial=-1)) + 1
-        pairs, counts = np.unique(file.unchanged.astype(np.int64) * width + file.class_of, return_counts=True)
-        values, start = np.unique(pairs // max(1, width), return_index=True)
-        parts = zip(np.split(pairs % max(1, width), start[1:]), np.split(counts, start[1:]), strict=True)
-        of_files.append(dict(zip(values.tolist(), parts, strict=True)))
-    for value in of_files[0].keys() & of_files[1].keys():
-        yield of_files[0][value], of_files[1][value]
+        pairs, rows = np.unique(np.asarray(file.unchanged, np.int64) * width + file.class_of, return_counts=True)
+        return cls(pairs // max(1, width), pairs % max(1, width), rows.astype(np.int64))
+
+
+class Joins(NamedTuple):
+    """The entries of two files, and the pairs of them whose rows can be one person's: places ``i`` in the first and
+    ``j`` in the second, (q,)."""
+
+    first: Entries
+    second: Entries
+    i: NDArray[np.int64]
+    j: NDArray[np.int64]
+
+    @property
+    def most(self) -> NDArray[np.int64]:
+        """(q,) the most people whose rows each pair joins."""
+        return np.minimum(self.first.rows[self.i], self.second.rows[self.j])
+
+    def surely(self, same_people: bool) -> NDArray[np.int64]:
+        """Return (q,) the people whose rows each pair surely joins: those for whom no other pair has room."""
+        first, second, i, j = self
+        most = self.most
+        if not same_people:
+            n = max(int(first.value.max(initial=-1)), int(second.value.max(initial=-1))) + 1
+            rows = [np.bincount(side.value, side.rows, n) for side in (first, second)]
+            alone = (rows[0] == 1) & (rows[1] == 1)
+            return np.where(alone[first.value[i]], most, 0)
+        rest = [
+            side.rows[at] - (np.bincount(at, most, len(side.rows)).astype(np.int64)[at] - most)
+            for side, at in ((first, i), (second, j))
+        ]
+        return np.maximum(0, np.maximum(*rest))
+
+
+FEW_PAIRS = 4096
+"""Pairs of entries of one value that are laid out with those of other values."""
+AT_ONCE = 1 << 22
+"""Pairs that are looked at together."""
+BINS = 32
+"""Ranges of a column in which intervals are compared first, in blocks."""
+
+
+def joins_of(first: ReleasedClasses, second: ReleasedClasses) -> Joins:
+    """Return which entries of two files can be joined. Values that few entries have are laid out together; the others
+    are looked at in blocks of packed bits, in which two cells may meet when they have a range in common."""
+    one, other = Entries.of(first), Entries.of(second)
+    columns = [
+        (*cell_arrays(cells, others), of_one, of_other)
+        for (cells, of_one), (others, of_other) in zip(first.columns, second.columns, strict=True)
+    ]
+    (value, starts, counts), (value2, starts2, counts2) = (
+        np.unique(side.value, return_index=True, return_counts=True) for side in (one, other)
+    )
+    _, at, at2 = np.intersect1d(value, value2, assume_unique=True, return_indices=True)
+    runs = np.column_stack([starts[at], counts[at], starts2[at2], counts2[at2]]).astype(np.int64)
+    few = runs[:, 1] * runs[:, 3] <= FEW_PAIRS
+    joined = [np.zeros((2, 0), np.int64)]
+    some = runs[few]
+    before = np.cumsum(some[:, 1] * some[:, 3]) // AT_ONCE
+    for part in np.split(some, np.flatnonzero(np.diff(before)) + 1):
+        joined.append(those_that_meet(one, other, columns, *laid_out(part)))
+    for start, count, start2, count2 in runs[~few].tolist():
+        block = np.arange(start, start + count), np.arange(start2, start2 + count2)
+        joined += [those_that_meet(one, other, columns, *pairs) for pairs in in_block(one, other, columns, *block)]
+    i, j = np.concatenate(joined, axis=1)
+    return Joins(one, other, i, j)
+
+
+def laid_out(runs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (q,) the places of every pair of entries; ``runs`` (v, 4): of each value where its entries begin in the
+    first file and their number, and the same in the second."""
+    start, count, start2, count2 = runs.T
+    pairs = count * count2
+    which = np.repeat(np.arange(len(runs)), pairs)
+    place = np.arange(len(which)) - (np.cumsum(pairs) - pairs)[which]
+    return start[which] + place // count2[which], start2[which] + place % count2[which]
+
+
+def in_block(
+    one: Entries, other: Entries, columns: "Columns", i: NDArray[np.int64], j: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield the places (q,) of those pairs of entries of one value that have a range of every column in common."""
+    packed = []
+    for cells, others, of_one, of_other in columns:
+        own, row = np.unique(cells.ranges[of_one[one.of_class[i]]], return_inverse=True)
+        their, column = np.unique(others.ranges[of_other[other.of_class[j]]], return_inverse=True)
+        packed.append((np.packbits(((own[:, None] & their) != 0)[:, column], axis=1), row))
+    everything = np.packbits(np.ones(len(j), np.bool_))
+    for rows in np.array_split(np.arange(len(i)), max(1, len(i) * len(j) // (8 * AT_ONCE))):
+        bits = np.tile(everything, (len(rows), 1))
+        for of_cell, row in packed:
+            bits &= of_cell[row[rows]]
+        place, byte = np.nonzero(bits)
+        pair, bit = np.nonzero(np.unpackbits(bits[place, byte][:, None], axis=1))
+        yield i[rows[place[pair]]], j[8 * byte[pair] + bit]
+
+
+def those_that_meet(
+    one: Entries, other: Entries, columns: "Columns", i: NDArray[np.int64], j: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return (2, q) those pairs of entries whose boxes meet."""
+    for cells, others, of_one, of_other in columns:
+        meets = arrays_meet(cells, of_one[one.of_class[i]], others, of_other[other.of_class[j]])
+        i, j = i[meets], j[meets]
+    return np.stack([i, j])
+
+
+class CellArrays(NamedTuple):
+    """Distinct cells of a column: the ends of each, the ``levels`` as bits of words (w, c), whether it can be missing,
+    and whether it can be ``anything``, all else (c,). ``ranges``: bits, of which cells that meet have one in common."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    levels: NDArray[np.uint64]
+    missing: NDArray[np.bool_]
+    anything: NDArray[np.bool_]
+    ranges: NDArray[np.uint64]
+
+
+Columns = Sequence[tuple[CellArrays, CellArrays, Classes, Classes]]
+"""Of each column the distinct cells in two files, and the place among them of each class's."""
+
+
+def cell_arrays(first: Sequence[Cell], second: Sequence[Cell]) -> tuple[CellArrays, CellArrays]:
+    """Return the cells of a column in two files. Only levels that both name have a bit."""
+    named = ({level for cell in cells for level in cell.levels} for cells in (first, second))
+    place = {level: at for at, level in enumerate(set.intersection(*named))}
+    ends = [np.array([ends_of(cell) for cell in cells], float).reshape(-1, 2) for cells in (first, second)]
+    cuts = np.unique(np.concatenate(ends))
+    cuts = cuts[np.isfinite(cuts)]
+    cuts = cuts[np.linspace(0, len(cuts), BINS, endpoint=False).astype(np.int64)[1:]] if len(cuts) > BINS else cuts
+    arrays = []
+    for cells, (low, high) in zip((first, second), (one.T for one in ends), strict=True):
+        levels, ranges = np.zeros((len(place) // 64 + 1, len(cells)), np.uint64), np.zeros(len(cells), np.uint64)
+        for at, cell in enumerate(cells):
+            for number in (place[level] for level in cell.levels if level in place):
+                levels[number // 64, at] |= np.uint64(1 << number % 64)
+                ranges[at] |= np.uint64(1 << BINS + 2 + number % (62 - BINS))
+        missing = np.array([cell.missing for cell in cells], np.bool_)
+        anything = np.array([cell.withheld or cell.estimate for cell in cells], np.bool_)
+        from_bin, to_bin = (np.searchsorted(cuts, side, "right").astype(np.uint64) for side in (low, high))
+        ranges |= np.where(low > high, np.uint64(0), (np.uint64(4) << to_bin) - (np.uint64(2) << from_bin)) | missing
+        ranges[anything | (ranges == 0)] = ~np.uint64(0)
+        arrays.append(CellArrays(low, high, levels, missing, anything, ranges))
+    return arrays[0], arrays[1]
+
+
+def ends_of(cell: Cell) -> tuple[float, float]:
+    """Return the ends of a cell, reversed where it has none."""
+    return (np.inf, -np.inf) if cell.low is None or cell.high is None else (cell.low, cell.high)
+
+
+def arrays_meet(
+    one: CellArrays, i: NDArray[np.integer[Any]], other: CellArrays, j: NDArray[np.integer[Any]]
+) -> NDArray[np.bool_]:
+    """Return which cells can hold one value, of the shape that places ``i`` and ``j`` have together."""
+    meets = np.maximum(one.low[i], other.low[j]) <= np.minimum(one.high[i], other.high[j])
+    meets |= one.missing[i] & other.missing[j]
+    meets |= one.anything[i] | other.anything[j]
+    for word, others in zip(one.levels, other.levels, strict=True):
+        meets |= (word[i] & others[j]) != 0
+    return np.asarray(meets)
 
 
 def cells_meet(first: Sequence[Cell], second: Sequence[Cell]) -> NDArray[np.bool_]:
     """Return (c, d) which distinct cells of a column in two files can hold one value: withheld ones and estimates meet
     all, missing meets missing."""
-
-    def flags(cells: Sequence[Cell], name: str) -> NDArray[np.bool_]:
-        return np.array([getattr(cell, name) for cell in cells], np.bool_)
-
-    def ends(cells: Sequence[Cell]) -> NDArray[np.float64]:
-        none = (np.inf, -np.inf)
-        return np.array([none if c.low is None or c.high is None else (c.low, c.high) for c in cells], float)
-
-    levels = {level: place for place, level in enumerate({level for cell in first for level in cell.levels})}
-
-    def members(cells: Sequence[Cell]) -> NDArray[np.float32]:
-        matrix = np.zeros((len(cells), len(levels) + 1), np.float32)
-        for row, cell in enumerate(cells):
-            matrix[row, [levels[level] for level in cell.levels if level in levels]] = 1
-        return matrix
-
-    (low, high), (other_low, other_high) = ends(first).reshape(-1, 2).T, ends(second).reshape(-1, 2).T
-    meets = np.maximum(low[:, None], other_low) <= np.minimum(high[:, None], other_high)
-    meets |= members(first) @ members(second).T > 0
-    meets |= flags(first, "missing")[:, None] & flags(second, "missing")
-    for name in ("withheld", "estimate"):
-        meets |= flags(first, name)[:, None] | flags(second, name)
-    return meets
+    one, other = cell_arrays(first, second)
+    return arrays_meet(one, np.arange(len(first))[:, None], other, np.arange(len(second)))
 
 
 def classes_in_common(
     first: pd.DataFrame, second: pd.DataFrame, schemas: tuple[Schema, Schema]
 ) -> tuple[ReleasedClasses, ReleasedClasses]:
     """Return two released tables as :func:`bounds` takes them, each under its schema."""
+    numbers = value_numbers((first, second), unchanged_in(schemas))
     boxes = [name for name in schemas[0].quasi_identifying if name in schemas[1].quasi_identifying]
-    unchanged = [
-        name
-        for name in schemas[0].released
-        if name in schemas[1].released and not {name} & {*schemas[0].quasi_identifying, *schemas[1].quasi_identifying}
-    ]
-    values = pd.concat(
-        [table[unchanged].astype(object).map(value_text, na_action="ignore") for table in (first, second)],
-        ignore_index=True,
-    )
-    number = np.asarray(
-        values.groupby(unchanged, dropna=False, sort=False).ngroup() if unchanged else np.zeros(len(values)), int
-    )
     files = []
-    for table, schema, part in zip((first, second), schemas, np.split(number, [len(first)]), strict=True):
+    for table, schema, number in zip((first, second), schemas, numbers, strict=True):
         cells = read_cells(table, schema)
         classes = classes_of([(one.index, len(one.cells)) for one in cells.values()], len(table))
-        representative = np.zeros(len(classes.sizes), np.int64)
-        representative[classes.class_of] = np.arange(len(table))
-        columns = tuple((cells[name].cells, cells[name].index[representative]) for name in boxes)
-        files.append(ReleasedClasses(classes.class_of.astype(np.int64), columns, part))
+        columns = tuple((cells[name].cells, cells[name].index[classes.first]) for name in boxes)
+        files.append(ReleasedClasses(classes.class_of, columns, number))
     return files[0], files[1]
+
+
+def unchanged_in(schemas: Sequence[Schema]) -> list[str]:
+    """Return the columns that all of some releases have unchanged."""
+    boxes = {name for schema in schemas for name in schema.quasi_identifying}
+    return [name for name in schemas[0].released if all(name in s.released for s in schemas) and name not in boxes]
+
+
+def value_numbers(tables: Sequence[pd.DataFrame], names: Sequence[str]) -> list[NDArray[np.int64]]:
+    """Return for each table a number of each row's values in some columns, the same in all tables. Missing is equal to
+    missing."""
+    number = np.zeros(sum(map(len, tables)), np.int64)
+    for name in names:
+        place: dict[str | None, int] = {}
+        codes = []
+        for table in tables:
+            index, texts = texts_of(table[name])
+            codes.append(np.array([place.setdefault(text, len(place)) for text in texts], np.int64)[index])
+        number = pd.factorize(number * max(1, len(place)) + np.concatenate(codes))[0].astype(np.int64)
+    return np.split(number, np.cumsum([len(table) for table in tables])[:-1])

@@ -41,6 +41,7 @@ from anonymizer.cli.options import (
     schema_of,
 )
 from anonymizer.cli.packet import verify_packet
+from anonymizer.cli.several import run_together
 from anonymizer.cli.typed import ONCE_OPTIONS, READING, with_typed
 from anonymizer.databases.address import Address
 from anonymizer.databases.read import read_rows
@@ -65,8 +66,13 @@ from anonymizer.settings import Limits
 
 def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
     """Add the command."""
-    check = subparsers.add_parser("verify", help="check a release, from the file alone or beside the original")
+    check = subparsers.add_parser(
+        "verify", help="check a release, from the file alone or beside the original, or several"
+    )
     check.add_argument("input", help=f"the released file ({ENDINGS}), folder or packet, or the address of a table")
+    check.add_argument(
+        "others", nargs="*", metavar="another", help="further released files of the same people: all are held together"
+    )
     add_roles(check)
     add_reading(check)
     check.add_argument(
@@ -85,6 +91,8 @@ def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
 
 def run_verify(options: argparse.Namespace) -> int:
     """Run ``verify``: print every check; return 1 when a required one fails."""
+    if options.others:
+        return run_together(options, released_schema)
     table = options.input if isinstance(options.input, Address) else None
     first = first_bytes(options.input, 100) if table is None and Path(options.input).is_file() else b""
     if options.clean_copy:

@@ -353,3 +353,41 @@ def test_rows_of_a_folder__stand_in_the_order_of_the_report(tmp_path: Path, caps
     capsys.readouterr()
     assert main(["verify", "out", "--report", "report.json"]) == 1
     assert "part-00000.parquet: The rows do not stand in the order that the report says" in capsys.readouterr().out
+
+
+def two_releases() -> list[str]:
+    """Two releases of the people of the folder, and the options of their roles."""
+    roles = ["--quasi-identifying", "age,sex,postcode", "--sensitive", "diagnosis", "--k", "5"]
+    others = ["--identifying", "name,email,occupation,marital_status,days_of_stay,cost,admission_date"]
+    for name, grouping in (("one.csv", "least"), ("two.csv", "error-risk")):
+        assert main(["anonymize", "people.csv", *roles, *others, "--grouping", grouping, "--out", name]) == 0
+    return roles
+
+
+def test_several_files__are_held_together(capsys: Capture) -> None:
+    roles = two_releases()
+    capsys.readouterr()
+    assert main(["verify", "one.csv", "two.csv", *roles]) == 1
+    alone = capsys.readouterr().out
+    assert alone.startswith(("These two files alone prove it: at least ", "These two files alone cannot tell. "))
+    assert main(["verify", "one.csv", "two.csv", *roles, "--original", "people.csv", "--json"]) == 1
+    beside = json.loads(capsys.readouterr().out)
+    assert (beside["verdict"], beside["persons"], beside["files"]) == ("fails", 300, 2)
+    assert main(["verify", "one.csv", "one.csv", *roles, "--original", "people.csv"]) in (0, 1)
+    assert main(["verify", "one.csv", "two.csv", "one.csv", *roles]) == 1
+    assert "one.csv and two.csv: at least " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        (["none.csv"], "none.csv is no file"),
+        (["two.csv", "--report", "r.json"], "--report speaks of one file"),
+        (["two.csv", "--sensitive", "diagnosis,colour"], "no column 'colour' in any file"),
+    ],
+)
+def test_several_files__refuse_what_is_of_one(more: list[str], problem: str, capsys: Capture) -> None:
+    roles = two_releases()
+    capsys.readouterr()
+    assert main(["verify", "one.csv", more[0], *roles, *more[1:]]) == 2
+    assert problem in capsys.readouterr().err

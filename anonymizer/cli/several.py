@@ -1,0 +1,95 @@
+"""``copse verify r1.csv r2.csv …``: released files held together, alone or beside the table they were made from."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from anonymizer.checking.released_file import ReleasedFile, read_released
+from anonymizer.checking.several import verify_together
+from anonymizer.cli.options import limits_of, print_json, read_apart, reading_of
+from anonymizer.databases.address import Address
+from anonymizer.errors import ParameterError, SchemaError
+from anonymizer.growing.encode import persons_of
+from anonymizer.provenance.claim import roles_text
+from anonymizer.schema import Column, Schema
+
+SchemaIn = Callable[[pd.DataFrame, pd.DataFrame | None, argparse.Namespace, None], Schema]
+"""What gives the schema of a released file: the file, the table it was made from, the options, and no report."""
+ROLES = ("quasi_identifying", "sensitive", "identifying", "keep")
+
+
+def run_together(options: argparse.Namespace, schema_in: SchemaIn) -> int:
+    """Print what several released files prove together; return 1 unless they prove that it holds. ``schema_in``: what
+    gives the schema of a file.
+
+    Raises :class:`ParameterError` for options that speak of one file, :class:`SchemaError` for a column that is in none
+    of the files, and what reading them raises.
+    """
+    require_together(options)
+    k = int(limits_of(options, None)[0]["k"])
+    original = reading_of(options.original, options).frame if options.original else None
+    files = [ReleasedFile.of_reading(read_apart(path, reader=read_released)) for path in paths_of(options)]
+    schemas = schemas_of([file.rows for file in files], original, options, schema_in)
+    tables = [file.under(schema).rows for file, schema in zip(files, schemas, strict=True)]
+    person = None if original is None else persons_of(original, schemas[0])[0]
+    released = [replace(own, columns=there_in(table, own)) for table, own in zip(tables, schemas, strict=True)]
+    proof = verify_together(tables, released, k=k, original=original, person=person)
+    if options.json:
+        print_json(proof.to_dict())
+        return 0 if proof.holds else 1
+    print(proof.sentence)
+    for first, second, below in proof.pairs if len(files) > 2 else ():
+        names = " and ".join(Path(paths_of(options)[at]).name for at in (first, second))
+        print(f"{names}: at least {below:,} in groups of fewer than {k:,}.")
+    if proof.persons is None:
+        print("The files need not hold the same people: they have unchanged values unequally often.")
+    for path, schema in zip(paths_of(options), schemas, strict=True):
+        print(f"{Path(path).name}: {roles_text(schema)}")
+    return 0 if proof.holds else 1
+
+
+def paths_of(options: argparse.Namespace) -> list[str]:
+    """Return the paths of all files."""
+    return [options.input, *options.others]
+
+
+def there_in(table: pd.DataFrame, schema: Schema) -> tuple[Column, ...]:
+    """Return the columns of a schema that a table has."""
+    return tuple(column for column in schema.columns if column.name in table.columns)
+
+
+def require_together(options: argparse.Namespace) -> None:
+    """Raise :class:`ParameterError` unless all inputs are files, and no option speaks of one of them alone."""
+    for path in paths_of(options):
+        if isinstance(path, Address) or not Path(path).is_file():
+            raise ParameterError(
+                f"{path.name if isinstance(path, Address) else path} is no file.",
+                remedy="Name released files: several releases are held together as files.",
+            )
+    for name in ("report", "clean_copy"):
+        if getattr(options, name):
+            raise ParameterError(
+                f"--{name.replace('_', '-')} speaks of one file, and several are named.", remedy="Leave it out."
+            )
+
+
+def schemas_of(
+    tables: list[pd.DataFrame], original: pd.DataFrame | None, options: argparse.Namespace, schema_in: SchemaIn
+) -> list[Schema]:
+    """Return the schema of each file: every name that an option gives is of the files that have the column."""
+    there = {str(name) for table in [*tables, *([] if original is None else [original])] for name in table.columns}
+    for name in (name for role in ROLES for name in getattr(options, role)):
+        if name not in there:
+            raise SchemaError(f"There is no column {name!r} in any file.", column=name, remedy="Check its name.")
+    schemas = []
+    for table in tables:
+        named: dict[str, Any] = {
+            role: [name for name in getattr(options, role) if name in table.columns] for role in ROLES
+        }
+        named["kinds"] = {name: kind for name, kind in options.kinds.items() if name in table.columns}
+        schemas.append(schema_in(table, original, argparse.Namespace(**{**vars(options), **named}), None))
+    return schemas
