@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.attacks.guidance import beside_guidance, is_guided
+from anonymizer.attacks.guidance import beside_guidance, is_guided, not_tried
 from anonymizer.attacks.isolation import Isolation, isolation
 from anonymizer.attacks.rerun import Run
 from anonymizer.checking.kinds import kinds_of
@@ -53,6 +53,7 @@ from anonymizer.releasing.release import Release
 from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.releasing.treat import treated_table
+from anonymizer.releasing.units import rows_that_stay
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import OF_POPULATION, RUN, Limits, Settings
 from anonymizer.stages import DEPENDS, Answer, LazyValue, stage
@@ -60,7 +61,7 @@ from anonymizer.suppression.choice import staying_rows
 
 TREE = ("schema", "recipe")
 PRUNING = (*TREE, "grouping", "limits", "population_asked")
-PARTS = (*PRUNING, "generalizer", "public_k", "suppression", "suppression_weight")
+PARTS = (*PRUNING, "generalizer", "public_k", "suppression", "suppression_weight", "keeps")
 RELEASE = (*PARTS, "writing", "numbers")
 
 LONG = ("frontier", "by_k", "guidance", "judgement", "report")
@@ -79,7 +80,8 @@ class Flow:
     :class:`anonymizer.gate.finding.Finding`. ``stages``: answers to share, by stage and what it depends on: see
     :meth:`but`. ``turn``: what stands around whatever is computed. ``population``: what is known of it, for limits on
     risk and k-map, beside the sampling weights. ``earlier``: other releases, of this table or of the same people, which
-    the gate counts together with this one. ``key``: of packing, by default the user's.
+    the gate counts together with this one; ``keep``: make groups that keep those of this table. ``key``: of packing, by
+    default the user's.
 
     Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
     """
@@ -89,12 +91,12 @@ class Flow:
         reading: Reading | None = None, rng: np.random.Generator | None = None,
         reasons: Mapping[str, str] | None = None, stages: Mapping[str, tuple[Any, LazyValue[Any]]] | None = None,
         turn: Turn = nullcontext, population: Population = WHOLE, earlier: Sequence[Earlier | OtherPeople] = (),
-        key: bytes | None = None,
+        keep: bool = False, key: bytes | None = None,
     ) -> None:  # fmt: skip
         self.table, self.schema, self.settings = table, schema, settings or Settings()
         self.against_original, self.population, self.reading = against_original, population, reading
         self.rng, self.turn, self.reasons, self.earlier = rng, turn, dict(reasons or {}), tuple(earlier)
-        self.key = key
+        self.keep, self.key = keep, key
         self.progress: Progress = no_progress
         values = {on: self._dependency(on) for on in {on for needs in DEPENDS.values() for on in needs}}
         keys = {name: tuple(values[on] for on in needs) for name, needs in DEPENDS.items()}
@@ -111,7 +113,8 @@ class Flow:
 
     def but(
         self, schema: Schema | None = None, reasons: Mapping[str, str] | None = None,
-        population: Population | None = None, earlier: Sequence[Earlier | OtherPeople] | None = None, **changes: Any,
+        population: Population | None = None, earlier: Sequence[Earlier | OtherPeople] | None = None,
+        keep: bool | None = None, **changes: Any,
     ) -> "Flow":  # fmt: skip
         """Return another flow of the same table, with other settings, roles, reasons, knowledge or earlier releases.
         It shares the stages that do not depend on what was changed, those that are computed later too."""
@@ -120,6 +123,7 @@ class Flow:
         reasons, population = self.reasons if reasons is None else reasons, population or self.population
         earlier = self.earlier if earlier is None else earlier
         same |= {"reasons": reasons, "population": population, "earlier": earlier, "stages": self._stages}
+        same["keep"] = self.keep if keep is None else keep
         return type(self)(self.table, schema or self.schema, self.settings.but(**changes), **same)
 
     def watch(self, progress: Progress) -> "Flow":
@@ -272,6 +276,8 @@ class Flow:
     def staying(self) -> NDArray[np.int64]:
         """(n',) the records not left out, ascending. Raises :class:`ParameterError` where none can be left out."""
         s, encoded = self.settings, replace(self.coarse, people=self.reached.people)
+        if self.keeps:
+            return rows_that_stay([one.class_of for one in self.keeps], s.k, encoded.person, s.suppression)
         how = s.generalizer, s.k, s.suppression, s.suppression_weight
         return staying_rows(encoded, self.pruning, *how, **self._dividing)
 
@@ -280,6 +286,7 @@ class Flow:
         """The records that share a box, of those that are not left out. Raises what :attr:`staying` raises."""
         s, encoded = self.settings, replace(self.coarse, people=self.reached.people)
         how = {"rows": self.staying if self.left_out else None, **self._dividing}
+        how["earlier"] = [one.class_of for one in self.keeps]
         return divide(encoded, self.pruning, s.generalizer, s.k, **how)
 
     @property
@@ -289,9 +296,14 @@ class Flow:
         return how | {"rng": self.draws(GROUPS), "sequence": self.sequence_asked}
 
     @property
+    def keeps(self) -> tuple[Earlier, ...]:
+        """The earlier releases of this table that the groups keep."""
+        return tuple(one for one in self.earlier if isinstance(one, Earlier)) if self.keep else ()
+
+    @property
     def sequence_asked(self) -> NDArray[np.int64] | None:
         """The order of the records where the first of equals matters to the generalizer, and no generator was given."""
-        orderless = self.settings.generalizer in ORDERLESS and not self.settings.suppression
+        orderless = self.keeps or (self.settings.generalizer in ORDERLESS and not self.settings.suppression)
         return None if orderless or self.rng else self.sequence
 
     @stage("schema")
@@ -312,7 +324,7 @@ class Flow:
     @property
     def left_out(self) -> int:
         """Number of records that are left out."""
-        return len(self.table) - len(self.staying) if self.settings.suppression else 0
+        return len(self.table) - len(self.staying) if self.settings.suppression or self.keeps else 0
 
     @property
     def codes_there(self) -> EncodedTable:
@@ -499,6 +511,8 @@ class Flow:
         """What the release gives away by how its groups follow from sensitive values: the method is run again."""
         if not is_guided(self.schema, self.settings):
             return ()
+        if self.keeps:
+            return (not_tried("This attack is not tried where earlier releases are kept."),)
         return beside_guidance(self.run, self.left_out, self.progress)
 
     @property

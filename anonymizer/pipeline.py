@@ -84,6 +84,7 @@ def anonymize(
     reasons: Mapping[str, str] | None = None,
     population: Population = WHOLE,
     earlier: Sequence[Result] | Ledger = (),
+    keep: bool = False,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Result:
@@ -107,8 +108,10 @@ def anonymize(
     ``population``: what is known of it beside sampling weights, for the limits ``risk_max``, ``risk_mean``, ``k_map``.
     ``earlier``: results of the same table, with its rows in the same order, that are released, too: the gate counts who
     is in groups of fewer than k when all are put together; or a ledger, whose releases may be of other tables of the
-    same people, and whose key then is that of packing. ``progress``: called with a share from 0 to 1 and what is
-    being done.
+    same people, and whose key then is that of packing. ``keep``: make groups that keep these releases: everybody stays
+    in a group of k people that all of them share. They are packed inside the earlier groups, or join them; who was in
+    none of the releases and is one of fewer than k waits, as far as ``suppression`` allows. ``progress``: called with a
+    share from 0 to 1 and what is being done.
 
     Raises :class:`GuaranteeError` when the table has fewer than k records, :class:`ParameterError` for a setting that
     is not one, and whatever the stages raise.
@@ -125,6 +128,7 @@ def anonymize(
         earlier=earlier.earlier
         if isinstance(earlier, Ledger)
         else [Earlier.of(one.release, len(table), one.report.provenance.parameters["k"]) for one in earlier],
+        keep=keep,
         key=earlier.key if isinstance(earlier, Ledger) else None,
     )
     return run_flow(flow, progress)

@@ -25,6 +25,10 @@ def add_earlier(parser: argparse.ArgumentParser) -> None:
         help="the report of another release of this table; both are counted together; repeatable",
     )  # fmt: skip
     parser.add_argument(
+        "--keep-earlier", action="store_true",
+        help="make groups that keep the releases of --earlier: everybody stays in a group of k people that all share",
+    )  # fmt: skip
+    parser.add_argument(
         "--last-table", metavar="FILE", help="with --project: last time's table, to count both releases"
     )
     parser.add_argument(
@@ -36,7 +40,11 @@ def earlier_of(options: argparse.Namespace, flow: Flow) -> tuple[Earlier | Other
     """Return the releases that are counted with that of a flow: those that some reports speak of, made again from its
     table, and last time's, where a project is used. Raises :class:`ReadError` for a file that cannot be read, and
     :class:`ParameterError` where a release cannot be made again."""
-    again = tuple(made_again(path, flow) for path in options.earlier)
+    if options.keep_earlier and not options.earlier:
+        raise ParameterError("No earlier release is named that could be kept.", remedy="Name its report: --earlier.")
+    again: tuple[Earlier, ...] = ()
+    for path in options.earlier:
+        again = (*again, made_again(path, flow, again))
     if not options.project:
         if options.last_table or options.last_release:
             raise ParameterError(
@@ -53,18 +61,20 @@ def earlier_of(options: argparse.Namespace, flow: Flow) -> tuple[Earlier | Other
     return again if project.last is None else (*again, Uncounted())
 
 
-def made_again(path: str, flow: Flow) -> Earlier:
-    """Return the release that a report speaks of."""
+def made_again(path: str, flow: Flow, before: tuple[Earlier, ...] = ()) -> Earlier:
+    """Return the release that a report speaks of. ``before``: earlier ones, which it may keep."""
     claim, document = claim_from(path), read_json(path, "report", "Give the report of a release, as it was saved.")
     parameters = document.field("provenance").field("parameters").fields(setting_names(*RUN))
     settings = Settings(**{name: setting_in(name, value) for name, value in parameters.items() if not value.absent})
-    other = Flow(flow.table, claim.schema, settings, population=flow.population, key=flow.key)
-    leaving = replace(other.leaving, bars=())
     outputs = {format: sha256 for format, sha256 in claim.outputs.items() if format in FORMATS}
-    if not any(digest(leaving.to_bytes(format)) == sha256 for format, sha256 in outputs.items()):
-        raise ParameterError(
-            f"The release that {Path(path).name} speaks of is not what this table and this key of packing make, so "
-            "both cannot be counted together.",
-            remedy="Give the table and the key that it was made with.",
-        )
-    return Earlier(other.class_of, other.settings.k)
+    for others in ((), before) if before else ((),):
+        how = {"population": flow.population, "key": flow.key, "earlier": others, "keep": bool(others)}
+        other = Flow(flow.table, claim.schema, settings, **how)
+        leaving = replace(other.leaving, bars=())
+        if any(digest(leaving.to_bytes(format)) == sha256 for format, sha256 in outputs.items()):
+            return Earlier(other.class_of, other.settings.k)
+    raise ParameterError(
+        f"The release that {Path(path).name} speaks of is not what this table and this key of packing make, so both "
+        "cannot be counted together.",
+        remedy="Give the table and the key that it was made with, and what it keeps before it.",
+    )

@@ -243,7 +243,8 @@ def run_anonymize(options: argparse.Namespace) -> int:
             require_roles(reading.frame, schema, options.keep)
     key = ledger.key if ledger else None
     flow = Flow(reading.frame, schema, settings, reading=reading, population=population_from(options), key=key)
-    flow = flow.watch(show).but(earlier=(*earlier_of(options, flow), *(ledger.earlier if ledger else ())))
+    before = (*earlier_of(options, flow), *(ledger.earlier if ledger else ()))
+    flow = flow.watch(show).but(earlier=before, keep=options.keep_earlier)
     flow = flow.but(reasons=reasons_of(options.reason, flow.judgement))
     if options.check:
         show.end()

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.linkage import look_alikes
-from anonymizer.checking.together import Together, bounds, classes_in_common, together
+from anonymizer.checking.together import Together, bounds, cells_of, classes_in_common, together
 from anonymizer.errors import ParameterError
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.releasing.release import Release
@@ -167,17 +167,41 @@ def beside_earlier(earlier: Sequence[Earlier | OtherPeople], now: Now) -> Iterab
     """Yield what a release and earlier ones leave together, nothing where there was none."""
     same = [one for one in earlier if isinstance(one, Earlier)]
     if same:
-        k = max(now.k, *(one.k for one in same))
         before = "the release made before" if len(same) == 1 else f"the {len(same):,} releases made before"
-        yield of_cells(together([*(one.class_of for one in same), now.class_of], k, now.person), before)
+        yield of_cells(of_same_table(same, now), before, with_smaller_k(same, now))
     for one in earlier:
         if not isinstance(one, Earlier):
             findings = one.beside(now)
             yield from (findings,) if isinstance(findings, Finding) else findings
 
 
-def of_cells(both: Together, before: str) -> Finding:
-    """Return the finding of what releases leave together. ``before``: what the other ones are called."""
+def of_same_table(same: Sequence[Earlier], now: Now) -> Together:
+    """Return what releases of one table leave together, at the largest k that any of them promised. A k that is larger
+    than all before is not asked of cells that were smaller before, and are what they were."""
+    classes, promised = [one.class_of for one in same], max(one.k for one in same)
+    if now.k > promised:
+        (before, sizes), (after, sizes_now) = (
+            cells_of(some, now.person) for some in (classes, [*classes, now.class_of])
+        )
+        there = after >= 0
+        persons = sizes_now[after[there]]
+        smaller = (before[there] < 0) | (persons < np.append(sizes, 0)[before[there]])
+        if not (smaller & (persons < now.k)).any():
+            return together([*classes, now.class_of], promised, now.person)
+    return together([*classes, now.class_of], max(now.k, promised), now.person)
+
+
+def with_smaller_k(same: Sequence[Earlier], now: Now) -> str:
+    """Return that earlier releases promised more than this one, where all keep what it promises; "" otherwise."""
+    promised = max(one.k for one in same)
+    if now.k >= promised or not together([*(one.class_of for one in same), now.class_of], now.k, now.person).holds:
+        return ""
+    return f"The release made before promised {promised:,}. With this one it is {now.k:,}. "
+
+
+def of_cells(both: Together, before: str, promised: str = "") -> Finding:
+    """Return the finding of what releases leave together. ``before``: what the other ones are called; ``promised``: a
+    sentence on what they promised."""
     why = (
         "Whoever has the releases puts rows together that hold the same unchanged values. The same table and settings "
         "give the same release again, which adds nothing."
@@ -187,5 +211,5 @@ def of_cells(both: Together, before: str) -> Finding:
         Severity.FINE if both.holds else Severity.STOPS,
         f"{both.below:,} of {both.persons:,} people",
         f"With {before}, {both.sentence}",
-        "" if both.holds else why,
+        "" if both.holds else promised + why,
     )

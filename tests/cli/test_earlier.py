@@ -144,3 +144,21 @@ def test_key__is_in_nothing_that_is_written_or_printed(capsys: Capture, monkeypa
         marks = spellings(value) if len(value) == 32 else {value}
         assert not [mark for text in texts for mark in marks if mark in text]
     assert not [text for text in texts if b"canary.key" in text]
+
+
+def test_earlier_releases__are_kept_and_hold(capsys: Capture) -> None:
+    assert main(arguments("people.csv", "first.csv", "--report", "first.json", "--generalizer", "pack")) == 0
+    other = ["--grouping", "least", "--generalizer", "pack"]
+    keep = ["--earlier", "first.json", "--keep-earlier"]
+    assert main(arguments("people.csv", "second.csv", *other, *keep, "--report", "second.json")) == 0
+    assert "Groups of an earlier release were kept" in capsys.readouterr().out
+    findings = json.loads(Path("second.json").read_text("utf-8"))["gate"]["findings"]
+    assert "With the release made before, everybody is still in a group of at least 5 people." in [
+        finding["sentence"] for finding in findings
+    ]
+    both = ["--earlier", "first.json", "--earlier", "second.json"]
+    assert main(arguments("people.csv", "third.csv", "--k", "12", *both, "--keep-earlier")) == 0
+    assert main(arguments("people.csv", "fourth.csv", "--k", "12", *both)) == 1
+    capsys.readouterr()
+    assert main(arguments("people.csv", "fifth.csv", "--keep-earlier")) == 2
+    assert "No earlier release is named that could be kept" in capsys.readouterr().err

@@ -10,7 +10,16 @@ import anonymizer as an
 from anonymizer.checking.together import together
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
-from anonymizer.gate.earlier import Earlier, LastRelease, LastTable, OtherPeople, Uncounted, classes_of_persons
+from anonymizer.gate.earlier import (
+    Earlier,
+    LastRelease,
+    LastTable,
+    Now,
+    OtherPeople,
+    Uncounted,
+    beside_earlier,
+    classes_of_persons,
+)
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.pipeline import Result
 from anonymizer.settings import Settings
@@ -144,3 +153,26 @@ def test_last_release__of_which_nothing_is_there_is_said_and_stops() -> None:
     assert (other.key, other.sentence, other.is_open) == (finding.key, finding.sentence, True)
     assert "No column says whose a row is" in other.detail
     assert "open last time's table" in finding.detail
+
+
+def now_of(class_of: list[int], k: int) -> Now:
+    return Now(pd.DataFrame(), schema_of(SAMPLE), pd.DataFrame(), np.array(class_of), k, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "k_before", "after", "k", "severity", "words"),
+    [
+        ([0, 0, 1, 1], 2, [0, 0, 0, 0], 4, Severity.FINE, "still in a group of at least 2 people"),
+        ([0, 0, 0, 0], 2, [0, 0, 1, 1], 3, Severity.STOPS, "4 of 4 people are in groups of fewer than 3"),
+        ([0, 0, 1, 1, -1], 2, [0, 0, 0, 0, 0], 4, Severity.STOPS, "5 of 5 people are in groups of fewer than 4"),
+        ([0, 0, 0, 0], 4, [0, 0, 1, 1], 2, Severity.STOPS, "promised 4. With this one it is 2."),
+        ([0, 0, 0, 1], 4, [0, 0, 1, 1], 2, Severity.STOPS, "4 of 4 people are in groups of fewer than 4, 2 of them"),
+    ],
+)
+def test_another_k__is_asked_of_cells_that_become_smaller(
+    before: list[int], k_before: int, after: list[int], k: int, severity: Severity, words: str
+) -> None:
+    (finding,) = beside_earlier([Earlier(np.array(before), k_before)], now_of(after, k))
+    assert finding.severity is severity
+    assert words in f"{finding.sentence} {finding.detail}"
+    assert ("promised" in finding.detail) == ("promised" in words)
