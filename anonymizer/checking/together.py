@@ -85,6 +85,71 @@ def cells_of(releases: Sequence[Classes], person: Classes | None = None) -> tupl
     return cell, np.bincount(np.unique(cell[rows] * width + who[rows]) // max(1, width), minlength=n_cells)
 
 
+@dataclass(frozen=True, eq=False)
+class ValueSets:
+    """What the sets of sensitive values in the classes of n rows leave over several releases: ``common`` (n,) how many
+    values all sets of a row have, ``fewest`` (n,) how many the smallest of them has, 0 of a row in no release, and
+    ``unchanged`` (n,) whether all are the same set. ``sets``: the common ones, and the place among them of each row's
+    (n,), ``of_row``."""
+
+    common: NDArray[np.int64]
+    fewest: NDArray[np.int64]
+    unchanged: NDArray[np.bool_]
+    sets: tuple[frozenset[int], ...]
+    of_row: NDArray[np.int64]
+
+    def below(self, l: int) -> int:  # noqa: E741 - the name of the limit
+        """Return how many rows in any release have fewer than l values in common."""
+        return int(((self.common < l) & (self.fewest > 0)).sum())
+
+    @property
+    def certain(self) -> int:
+        """The number of rows to which the sets leave one value."""
+        return int((self.common == 1).sum())
+
+    @property
+    def changed(self) -> int:
+        """The number of rows whose sets are not the same in all releases that they are in."""
+        return int((~self.unchanged).sum())
+
+    def invariant(self, m: int) -> bool:
+        """Return True when every set has m values and nobody's changes (m-invariance: Xiao and Tao 2007)."""
+        return self.changed == 0 and not (self.fewest[self.fewest > 0] < m).any()
+
+
+def value_sets(releases: Sequence[Classes], values: Sequence[NDArray[np.integer[Any]]]) -> ValueSets:
+    """Return what sets of values leave over several releases. ``values``: of each release a number of each row's
+    sensitive value (n,), -1 where it has none, which is in no set. Nothing is known of who is in no release; rows are
+    not joined, as in cells: each value of a cell is in all sets of its classes."""
+    number: dict[frozenset[int], int] = {}
+    signature = np.full((len(releases), len(releases[0])), -1, np.int64)
+    for own, classes, codes in zip(signature, releases, values, strict=True):
+        there = np.asarray(classes) >= 0
+        pairs = np.unique(np.column_stack([classes, codes])[there & (np.asarray(codes) >= 0)], axis=0)
+        of_class = np.full(int(np.max(classes, initial=-1)) + 1, number.setdefault(frozenset(), len(number)), np.int64)
+        for one, some in zip(*groups_in(pairs), strict=True):
+            of_class[one] = number.setdefault(frozenset(some.tolist()), len(number))
+        own[there] = of_class[np.asarray(classes)[there]]
+    sets = list(number)
+    distinct, of_row = np.unique(signature, axis=1, return_inverse=True)
+    over = [[sets[at] for at in column if at >= 0] for column in distinct.T.tolist()]
+    common = tuple(frozenset.intersection(*some) if some else frozenset() for some in over)
+    of_row = of_row.reshape(-1)
+    return ValueSets(
+        np.array([len(one) for one in common], np.int64)[of_row],
+        np.array([min(map(len, some), default=0) for some in over], np.int64)[of_row],
+        np.array([len({*some}) <= 1 for some in over], np.bool_)[of_row],
+        common,
+        of_row,
+    )
+
+
+def groups_in(pairs: NDArray[np.int64]) -> tuple[list[int], list[NDArray[np.int64]]]:
+    """Return the distinct first numbers of sorted pairs (q, 2), and of each the second ones."""
+    first, start = np.unique(pairs[:, 0], return_index=True)
+    return first.tolist(), np.split(pairs[:, 1], start[1:]) if len(first) else []
+
+
 # From two released files alone.
 
 

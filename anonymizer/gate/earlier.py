@@ -9,11 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.linkage import look_alikes
-from anonymizer.checking.together import Together, bounds, cells_of, classes_in_common, together
+from anonymizer.checking.together import Together, bounds, cells_of, classes_in_common, together, value_sets
 from anonymizer.errors import ParameterError
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.releasing.release import Release
-from anonymizer.schema import Schema
+from anonymizer.schema import Kind, Schema
 from anonymizer.values import value_text
 
 
@@ -168,7 +168,7 @@ def beside_earlier(earlier: Sequence[Earlier | OtherPeople], now: Now) -> Iterab
     same = [one for one in earlier if isinstance(one, Earlier)]
     if same:
         before = "the release made before" if len(same) == 1 else f"the {len(same):,} releases made before"
-        yield of_cells(of_same_table(same, now), before, with_smaller_k(same, now))
+        yield of_cells(of_same_table(same, now), before, with_smaller_k(same, now), certain_values(same, now))
     for one in earlier:
         if not isinstance(one, Earlier):
             findings = one.beside(now)
@@ -199,9 +199,29 @@ def with_smaller_k(same: Sequence[Earlier], now: Now) -> str:
     return f"The release made before promised {promised:,}. With this one it is {now.k:,}. "
 
 
-def of_cells(both: Together, before: str, promised: str = "") -> Finding:
-    """Return the finding of what releases leave together. ``before``: what the other ones are called; ``promised``: a
-    sentence on what they promised."""
+def certain_values(same: Sequence[Earlier], now: Now) -> str:
+    """Return to how many people the groups of all releases leave one value of a sensitive column, where that is more
+    than this release alone does; "" otherwise."""
+    sentences = []
+    for name in now.schema.sensitive:
+        if now.schema[name].kind is not Kind.CATEGORICAL:
+            continue
+        codes = pd.factorize(now.table[name])[0]
+        releases = [*(one.class_of for one in same), now.class_of]
+        alone, all_of_them = (value_sets(some, [codes] * len(some)).common == 1 for some in ([now.class_of], releases))
+        who = np.arange(len(codes)) if now.person is None else now.person
+        persons = [len(np.unique(who[rows & (who >= 0)])) for rows in (alone, all_of_them)]
+        if persons[1] > persons[0]:
+            sentences.append(
+                f"The values in all of their groups leave one of {name!r} to {persons[1]:,} people, this release alone "
+                f"to {persons[0]:,}. "
+            )
+    return "".join(sentences)
+
+
+def of_cells(both: Together, before: str, promised: str = "", certain: str = "") -> Finding:
+    """Return the finding of what releases leave together. ``before``: what the other ones are called; ``promised``,
+    ``certain``: sentences on what they promised, and on the values that they leave."""
     why = (
         "Whoever has the releases puts rows together that hold the same unchanged values. The same table and settings "
         "give the same release again, which adds nothing."
@@ -211,5 +231,5 @@ def of_cells(both: Together, before: str, promised: str = "") -> Finding:
         Severity.FINE if both.holds else Severity.STOPS,
         f"{both.below:,} of {both.persons:,} people",
         f"With {before}, {both.sentence}",
-        "" if both.holds else promised + why,
+        certain.strip() if both.holds else f"{promised}{certain}{why}",
     )

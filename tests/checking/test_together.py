@@ -19,6 +19,7 @@ from anonymizer.checking.together import (
     cells_of,
     classes_in_common,
     together,
+    value_sets,
 )
 from tests.conftest import ROOT, absent
 
@@ -99,6 +100,52 @@ def test_one_release_twice__is_that_release() -> None:
     once = np.array([0, 0, 1, 1, 1, -1])
     assert together([once, once], 2) == together([once], 2)
     assert together([once, once[[5, 4, 3, 2, 1, 0]]], 2).alone == 4
+
+
+# Sets of values.
+
+
+def test_value_sets__are_those_of_the_cases() -> None:
+    for case in cases("ledger_values"):
+        people = sorted({person for year in case["years"] for person in year})
+        names = sorted({one["value"] for year in case["years"] for one in year.values()})
+        releases = [numbers([year.get(person, {}).get("group") for person in people]) for year in case["years"]]
+        values = [
+            np.array([names.index(year[person]["value"]) if person in year else -1 for person in people])
+            for year in case["years"]
+        ]
+        answer, expected = value_sets(releases, values), case["expected"]
+        for row, person in enumerate(people):
+            own = expected["by_person"][person]
+            assert sorted(names[value] for value in answer.sets[answer.of_row[row]]) == own["common"]
+            assert (bool(answer.unchanged[row]), int(answer.fewest[row])) == (own["unchanged"], own["fewest_in_one"])
+        assert answer.below(case["l"]) == expected["persons_below_l"]
+        assert (answer.certain, answer.changed) == (expected["certain"], expected["signature_changed"])
+        assert answer.invariant(case["l"]) == expected["m_invariant"]
+
+
+years = st.lists(
+    st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=9, max_size=9), min_size=1, max_size=4
+)
+
+
+@given(years)
+def test_value_sets__agree_with_sets_of_python(over: list[list[tuple[int, int]]]) -> None:
+    releases, values = ([np.array([one[side] for one in year]) for year in over] for side in (0, 1))
+    answer, cells = value_sets(releases, values), cells_of(releases)[0]
+    for row in range(9):
+        own = [
+            {value for group, value in year if group == year[row][0] and value >= 0}
+            for year in over
+            if year[row][0] >= 0
+        ]
+        assert answer.sets[answer.of_row[row]] == (set.intersection(*own) if own else set())
+        assert answer.common[row] == len(answer.sets[answer.of_row[row]])
+        assert answer.fewest[row] == min(map(len, own), default=0)
+        assert answer.unchanged[row] == (len({frozenset(one) for one in own}) <= 1)
+        if all(np.array_equal(one, values[0]) for one in values) and own:
+            of_cell = {int(value) for value in values[0][cells == cells[row]] if value >= 0}
+            assert of_cell <= answer.sets[answer.of_row[row]]
 
 
 # Files alone.

@@ -156,7 +156,8 @@ def test_last_release__of_which_nothing_is_there_is_said_and_stops() -> None:
 
 
 def now_of(class_of: list[int], k: int) -> Now:
-    return Now(pd.DataFrame(), schema_of(SAMPLE), pd.DataFrame(), np.array(class_of), k, None)
+    some = SAMPLE.head(len(class_of)).assign(diagnosis=["a", "b", "a", "b", "a"][: len(class_of)])
+    return Now(some, schema_of(SAMPLE), some, np.array(class_of), k, None)
 
 
 @pytest.mark.parametrize(
@@ -176,3 +177,14 @@ def test_another_k__is_asked_of_cells_that_become_smaller(
     assert finding.severity is severity
     assert words in f"{finding.sentence} {finding.detail}"
     assert ("promised" in finding.detail) == ("promised" in words)
+
+
+def test_values__that_all_groups_leave_are_told() -> None:
+    table = pd.DataFrame({"age": ["1"] * 8, "ill": list("abababab")})
+    schema = an.Schema.of(table, quasi_identifying=["age"], sensitive=["ill"])
+    now = Now(table, schema, table, np.array([0, 0, 0, 1, 1, 1, 0, 1]), 2, None)
+    other = np.array([0, 1, 0, 1, 0, 1, 0, 1])
+    (finding,) = beside_earlier([Earlier(other, 2)], now)
+    assert "leave one of 'ill' to 8 people, this release alone to 0." in finding.detail
+    (finding,) = beside_earlier([Earlier(now.class_of, 2)], now)
+    assert finding.detail == ""
