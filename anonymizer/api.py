@@ -37,6 +37,7 @@ from anonymizer.releasing.release import Release, read_release
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION as __version__
 from anonymizer.whatif.described import with_codebook
+from anonymizer.whatif.series import Series, first_release, next_release
 
 __all__ = [
     "CRITERIA",
@@ -70,6 +71,7 @@ __all__ = [
     "Role",
     "Schema",
     "SchemaError",
+    "Series",
     "Tree",
     "Utility",
     "Verification",
@@ -79,10 +81,12 @@ __all__ = [
     "anonymize_files",
     "descend",
     "encode",
+    "first_release",
     "generalize",
     "grow",
     "linkage_risk",
     "measure",
+    "next_release",
     "profile",
     "prune",
     "read_codebook",
