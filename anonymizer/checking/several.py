@@ -65,7 +65,8 @@ class Proof:
         """The same in words."""
         if self.exact is not None:
             return f"With the table, {self.exact.sentence}"
-        these = f"These {NUMBERS.get(self.files, f'{self.files:,}')} files " + "alone " * (not self.beside_table)
+        these = f"hese {NUMBERS.get(self.files, f'{self.files:,}')} files"
+        these = f"With the table, t{these} " if self.beside_table else f"T{these} alone "
         if self.verdict == "fails":
             one = self.below == 1
             of = "" if self.persons is None else f" of {self.persons:,}"
@@ -73,7 +74,7 @@ class Proof:
             return f"{these}prove it: at least {self.below:,}{of} {people} in groups of fewer than {self.k:,}."
         if self.holds:
             return f"{these}prove it: everybody is in a group of at least {self.k:,} people."
-        return f"{these}cannot tell. Use the table, or the ledger."
+        return f"{these}cannot tell. Use the {'' if self.beside_table else 'table, or the '}ledger."
 
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready."""

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 import anonymizer as an
 from anonymizer.cells import Cell
 from anonymizer.checking import together as module
-from anonymizer.checking.several import class_in_table, verify_together
-from anonymizer.checking.together import ReleasedClasses, bounds, cells_meet, joins_of, together
+from anonymizer.checking.several import Proof, class_in_table, verify_together
+from anonymizer.checking.together import ReleasedClasses, Together, bounds, cells_meet, joins_of, together
 from tests.sweeps import few
 
 QI = ["age", "sex", "postcode"]
@@ -258,6 +259,38 @@ def test_proof__is_true_of_any_groups(rows: list[tuple[int, str, int, int, int]]
         assert alone.below <= beside.below <= truth.below
     else:
         assert beside.exact in (None, truth)
+
+
+def test_files__are_read_by_their_names(tmp_path: Path) -> None:
+    people = people_of([1, 2, 3, 4, 5, 6, 7, 8], "abcdefgh")
+    tables = [with_boxes(people, own) for own in ([0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 1, 1])]
+    paths = [tmp_path / f"{number}.csv" for number in range(2)]
+    for path, table in zip(paths, tables, strict=True):
+        table.to_csv(path, index=False)
+    for k in (2, 3):
+        assert verify_together(paths, SCHEMA, k=k) == verify_together(tables, SCHEMA, k=k)
+    assert verify_together([str(paths[0]), tables[1]], SCHEMA, k=3).to_dict()["verdict"] == "fails"
+
+
+@pytest.mark.parametrize(
+    ("proof", "sentence"),
+    [
+        (Proof(10, 2, "fails", 7778, 45222, ()),
+         "These two files alone prove it: at least 7,778 of 45,222 people are in groups of fewer than 10."),
+        (Proof(10, 6, "fails", 1, 20, ()),
+         "These 6 files alone prove it: at least 1 of 20 people is in groups of fewer than 10."),
+        (Proof(10, 3, "holds", 0, 20, ()),
+         "These three files alone prove it: everybody is in a group of at least 10 people."),
+        (Proof(10, 2, "fails", 3, 20, (), None, True),
+         "With the table, these two files prove it: at least 3 of 20 people are in groups of fewer than 10."),
+        (Proof(10, 2, "the files cannot tell", 0, 20, (), None, True),
+         "With the table, these two files cannot tell. Use the ledger."),
+        (Proof(3, 2, "fails", 4, 4, (), Together(3, 4, 4, 2, 1), True),
+         "With the table, 4 of 4 people are in groups of fewer than 3, 2 of them alone."),
+    ],
+)  # fmt: skip
+def test_proof__says_what_it_is(proof: Proof, sentence: str) -> None:
+    assert proof.sentence == sentence
 
 
 def test_verify_together__refuses_what_does_not_go_together() -> None:

@@ -102,6 +102,23 @@ def test_one_release_twice__is_that_release() -> None:
     assert together([once, once[[5, 4, 3, 2, 1, 0]]], 2).alone == 4
 
 
+releases_of_ten = st.lists(st.lists(st.integers(-1, 3), min_size=10, max_size=10).map(np.array), min_size=1, max_size=4)
+
+
+@given(releases_of_ten, st.integers(1, 5), st.randoms(use_true_random=False))
+def test_more_releases__never_leave_fewer_below(releases: list[np.ndarray], k: int, random: Any) -> None:
+    answer = together(releases, k)
+    assert together(random.sample(releases, len(releases)), k) == answer
+    for out in range(len(releases)):
+        rest = [one for number, one in enumerate(releases) if number != out]
+        if rest:
+            fewer = together(rest, k)
+            assert fewer.below <= answer.below
+            assert fewer.smallest >= answer.smallest or fewer.persons < answer.persons
+    cell = cells_of(releases)[0]
+    assert together([*releases, np.where(cell < 0, -1, cell // 2)], k) == answer  # unions of cells
+
+
 # Sets of values.
 
 
