@@ -1,7 +1,7 @@
 """What a second release leaves of people together with the first, made anew and made to keep it, and what both lose.
 
-    python run.py bench releases                    # hospital and Adult, 10,000 rows
-    python run.py bench releases --tables hospital --years 5
+    python run.py bench releases                    # made-up hospital and Adult, 10,000 rows
+    python run.py bench releases --rows 20000 --only years
 
 The first release is packed in the groups of ``error-risk``. Below: people in groups of fewer than k that both releases
 share. A table that changes: 2 % leave, 3 % come and 5 % change in a year. Adult is read from ``../shared/data``.
@@ -23,6 +23,7 @@ from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier
 from anonymizer.growing.encode import Encoding, encode
 from anonymizer.measuring.utility import cell_ncp
+from anonymizer.reading.samples import hospital
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import Settings
 from anonymizer.whatif.series import Series, first_release, next_release
@@ -51,17 +52,20 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--years", type=int, default=5)
+    parser.add_argument("--only", choices=["second", "years"])
     options = parser.parse_args(arguments)
     for name in options.tables:
         table, schema = table_of(name, options.rows)
-        print_second(name, table, schema, options.k)
-        print_years(name, table, schema, options.k, options.years)
+        if options.only != "years":
+            print_second(name, table, schema, options.k)
+        if options.only != "second":
+            print_years(name, table, schema, options.k, options.years)
 
 
 def table_of(name: str, n: int) -> tuple[pd.DataFrame, Schema]:
     """Return the first rows of a table, and a schema with two sensitive columns."""
     if name == "hospital":
-        table, quasi, sensitive = an.SAMPLES["hospital"].load(), HOSPITAL, ["diagnosis", "days_of_stay"]
+        table, quasi, sensitive = hospital(n), HOSPITAL, ["diagnosis", "days_of_stay"]
     else:
         table, sensitive = TABLES["adult"].read()[0], ["income", "occupation"]
         quasi = tuple(column for column in table.columns if column not in sensitive)

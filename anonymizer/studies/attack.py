@@ -250,9 +250,10 @@ def downcoding(scene: Scene) -> tuple[Outcome, ...]:
 
 def rerun(scene: Scene) -> tuple[Outcome, ...]:
     """Return the share of people whose record is certain to somebody who knows everybody else and runs the method
-    again; nothing when the method is not known, its groups share records, or records were left out."""
+    again; nothing when the method is not known, its groups share records, records were left out, or earlier releases
+    are kept."""
     scene.say(0.0, "Running the method again")
-    if scene.flow is None or scene.flow.left_out:
+    if scene.flow is None or scene.flow.left_out or scene.flow.keeps:
         return ()
     people = scene.rng.permutation(len(scene.table))[:RUN_AGAIN].astype(np.int64)
     seeds = scene.rng.integers(2**63, size=SECRETS).tolist()
@@ -275,10 +276,10 @@ def rerun(scene: Scene) -> tuple[Outcome, ...]:
 
 def minimality(scene: Scene) -> tuple[Outcome, ...]:
     """Return the share of people whose sensitive value becomes certain to somebody who runs the method on other ways
-    that the values of each group could lie; nothing when the method is not known, its groups share records, or records
-    were left out."""
+    that the values of each group could lie; nothing when the method is not known, its groups share records, records
+    were left out, or earlier releases are kept."""
     scene.say(0.0, "Running the method under other values")
-    flow = None if scene.flow is None or scene.flow.left_out else scene.flow
+    flow = None if scene.flow is None or scene.flow.left_out or scene.flow.keeps else scene.flow
     result = None if flow is None else ways_of(flow.run, scene.rng, seconds=scene.seconds, say=scene.say)
     if result is None:
         return ()

@@ -83,7 +83,8 @@ def next_release(
 ) -> Series:
     """Return the series with the release of a year's table, which has a row of a person at most.
 
-    ``settings``: of the groups of those who are new, and k and l of all. ``leavers``: a key of :data:`LEAVERS`.
+    ``settings``: limits of the groups of those who are new, and how they are written; k and l of all. ``leavers``: a
+    key of :data:`LEAVERS`.
 
     Raises :class:`ParameterError` without a column that says whose each row is, for rows of nobody, several rows of a
     person, or another key, and what a flow raises; a limit that those who are new cannot keep lets them wait.
@@ -101,7 +102,7 @@ def next_release(
     if leavers == "close":
         closed[last.class_of[gone]] = True
     rows, held_back = this_year(last, treated_table(table, schema), at, settings.limits.l or 0)
-    new = new_groups(table[is_new].reset_index(drop=True), schema, settings, may_wait=bool(len(last.persons)))
+    new = new_groups(table[is_new].reset_index(drop=True), schema, settings, is_first=not len(last.persons))
     came = 0 if new is None else len(new[0])
     persons, class_of, boxes = last.persons, last.class_of, last.boxes
     if new is not None:
@@ -165,19 +166,20 @@ def this_year(last: Series, table: pd.DataFrame, at: NDArray[np.int64], l: int) 
 
 
 def new_groups(
-    table: pd.DataFrame, schema: Schema, settings: Settings, may_wait: bool
+    table: pd.DataFrame, schema: Schema, settings: Settings, is_first: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], pd.DataFrame, pd.DataFrame] | None:
     """Return the released rows of people who are new: the place of each in the table, its class, the boxes of the
-    classes, and the other columns; ``None`` where these are too few, or too much alike, for the limits, and
-    ``may_wait``. Raises :class:`GuaranteeError` where they may not."""
-    try:
-        if not len(table) and may_wait:
-            return None
+    classes, and the other columns; ``None`` where these are too few, or too much alike, for the limits. After the first
+    release they are packed, as one region: they are few. Raises :class:`GuaranteeError` where the first cannot be."""
+    if is_first:
         release = Flow(table, schema, settings).release
-    except GuaranteeError:
-        if may_wait:
+    elif not len(table):
+        return None
+    else:
+        try:
+            release = Flow(table, schema, settings.but(min_leaf=len(table), grouping=None, generalizer="pack")).release
+        except GuaranteeError:
             return None
-        raise
     frame, names = release.frame(), list(schema.quasi_identifying)
     classes = look_alikes(frame, names)
     boxes = frame[names].iloc[classes.first].astype(object).reset_index(drop=True)

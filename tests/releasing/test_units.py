@@ -23,6 +23,7 @@ from anonymizer.releasing.pack import pack_line
 from anonymizer.releasing.tiers import Groups
 from anonymizer.releasing.units import keep, line_of_units, medoids, rows_that_stay, snap, waiting
 from anonymizer.settings import Limits, Settings
+from anonymizer.studies.attack import attack_release
 from tests.checking.test_together import cases
 from tests.groups.test_refine import encoded_table, random_table
 from tests.sweeps import few
@@ -276,3 +277,15 @@ def test_random_tables__with_missing_values_are_kept() -> None:
 def random_flow(seed: int) -> Any:
     table, schema = random_table(seed, 30)[:2]
     return table, schema
+
+
+def test_attacks__that_run_the_method_again_are_not_tried_where_releases_are_kept() -> None:
+    table = table_of(5)
+    schema = an.Schema.of(table, quasi_identifying=["q0", "q1", "q2"], sensitive=["c0", "c1"], target="c0")
+    earlier = Flow(table, schema, Settings(k=3, generalizer="pack"))
+    flow = earlier.but(earlier=[Earlier(earlier.class_of, 3)], keep=True, grouping="least")
+    names = {outcome.name for outcome in attack_release(flow, seconds=0.2).outcomes}
+    assert "singling out" in names
+    assert not names & {"rerun", "minimality"}
+    (finding,) = flow.guidance
+    assert finding.detail == "This attack is not tried where earlier releases are kept."
