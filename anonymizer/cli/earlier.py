@@ -3,6 +3,7 @@
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.cli.options import read_apart, reading_of
@@ -68,7 +69,7 @@ def made_again(path: str, flow: Flow, before: tuple[Earlier, ...] = ()) -> Earli
     settings = Settings(**{name: setting_in(name, value) for name, value in parameters.items() if not value.absent})
     outputs = {format: sha256 for format, sha256 in claim.outputs.items() if format in FORMATS}
     for others in ((), before) if before else ((),):
-        how = {"population": flow.population, "key": flow.key, "earlier": others, "keep": bool(others)}
+        how: dict[str, Any] = {"population": flow.population, "key": flow.key, "earlier": others, "keep": bool(others)}
         other = Flow(flow.table, claim.schema, settings, **how)
         leaving = replace(other.leaving, bars=())
         if any(digest(leaving.to_bytes(format)) == sha256 for format, sha256 in outputs.items()):
