@@ -62,7 +62,8 @@ def show_ledger(options: argparse.Namespace) -> int:
     """Print the entries of a ledger; return 1 when something is wrong with it."""
     chain = Ledger(path_of(options.name)).read()
     for line, entry in enumerate(chain.entries, 1):
-        print(f"{line:>4}  {entry.get('at', '')[:10]:<10}  {entry['kind']:<9}  {about_entry(entry)}".rstrip())
+        words = f"{line:>4}  {str(entry.get('at', ''))[:10]:<10}  {entry['kind']:<9}  {about_entry(entry)}"
+        print("".join(letter if letter.isprintable() else "?" for letter in words).rstrip())
     if chain.fault is not None:
         print(chain.fault.sentence)
         return 1
@@ -75,10 +76,16 @@ def about_entry(entry: Mapping[str, Any]) -> str:
     """Return what an entry is of, in a few words."""
     if entry["kind"] != "release":
         return " ".join(filter(None, (str(entry.get("note", "")), f"({entry['by']})" if entry.get("by") else "")))
-    release, settings = entry.get("release", {}), entry.get("settings", {})
+    release, settings = part(entry, "release"), part(entry, "settings")
     to = f" to {entry['to']}" if entry.get("to") else ""
-    name, rows, groups = (release.get(part, "?") for part in ("name", "rows", "classes"))
+    name, rows, groups = (release.get(word, "?") for word in ("name", "rows", "classes"))
     return f"{name}{to}: k = {settings.get('k', '?')}, {rows} rows in {groups} groups, {str(entry['hash'])[:12]}"
+
+
+def part(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return an object in an entry, an empty one where there is none."""
+    value = entry.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def check_ledger(options: argparse.Namespace) -> int:
@@ -101,7 +108,7 @@ def about_file(chain: Chain, file: str) -> tuple[str, bool]:
     content, name = first_bytes(file, LARGEST_ARCHIVE), Path(file).name
     entries = [
         (line, entry) for line, entry in enumerate(chain.entries, 1)
-        if entry["kind"] == "release" and entry.get("release", {}).get("sha256") == digest(content)
+        if entry["kind"] == "release" and part(entry, "release").get("sha256") == digest(content)
     ]  # fmt: skip
     if entries:
         line, entry = entries[0]

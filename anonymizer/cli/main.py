@@ -311,9 +311,7 @@ def name_of_out(out: str | Address) -> str:
     return out.name if isinstance(out, Address) else out
 
 
-def write_out(
-    options: argparse.Namespace, flow: Flow, result: Result, ledger: Ledger | None, override: str
-) -> Report:  # fmt: skip
+def write_out(options: argparse.Namespace, flow: Flow, result: Result, ledger: Ledger | None, override: str) -> Report:
     """Write the release of a flow into a file or a new table, entered in a ledger before where there is one, and return
     the report of what was written. ``override``: why it leaves although a check failed."""
     out, report = options.out, result.report

@@ -19,7 +19,7 @@ from anonymizer.checking.together import Classes, Together, cells_of, together
 from anonymizer.gate.earlier import Now, classes_of_persons, of_cells
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.ledger.chain import ReleaseEntry
-from anonymizer.ledger.members import Members, Words, classes_of_rows, digests_of_persons, record_digests
+from anonymizer.ledger.members import Members, Words, classes_of_rows, digests_of_persons, prints_of, record_digests
 from anonymizer.schema import Schema
 from anonymizer.values import plural
 
@@ -38,7 +38,8 @@ class LedgerCells:
     in earlier releases alone. Where persons have ``several`` rows, ``aligned``: s of (n,), the class of each row in a
     release of this very table, ``None`` of another one. ``related`` (s): whether a release has somebody of this table,
     directly or by way of others. ``recognised``: how many of the table are in the ledger; ``unknown``: the line of each
-    release of which nobody can be recognised, and why.
+    release of which nobody can be recognised, why, and what
+    columns of both tables tell.
     """
 
     lines: tuple[int, ...]
@@ -51,7 +52,7 @@ class LedgerCells:
     several: bool
     related: tuple[bool, ...]
     recognised: int
-    unknown: tuple[tuple[int, str], ...] = ()
+    unknown: tuple[tuple[int, str, str], ...] = ()
 
     @property
     def rows(self) -> tuple[NDArray[np.int64], ...]:
@@ -107,9 +108,12 @@ class LedgerCells:
 
 
 def cells_of_table(
-    table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None,
-    releases: Sequence[tuple[ReleaseEntry, Members]], key: bytes,
-) -> LedgerCells:  # fmt: skip
+    table: pd.DataFrame,
+    schema: Schema,
+    person: NDArray[np.integer[Any]] | None,
+    releases: Sequence[tuple[ReleaseEntry, Members]],
+    key: bytes,
+) -> LedgerCells:
     """Return the classes of a table's rows in earlier releases. ``person`` (n,): whose each row is, -1 for nobody's,
     ``None`` where no column says it; ``releases``: entry and members of each; ``key``: of the ledger."""
     n = len(table)
@@ -139,7 +143,7 @@ def cells_of_table(
                 if several:
                     rows = classes_of_rows(table, entry, members, digests[unit[somebody]], somebody, key)
         if why:
-            unknown.append((entry.line, why))
+            unknown.append((entry.line, why, _in_common(table, entry, key)))
             continue
         usable.append((entry.line, entry.k, day_text(entry.at)))
         classes.append(own)
@@ -189,6 +193,15 @@ def _rows_of(table: pd.DataFrame, entry: ReleaseEntry, members: Members, key: by
     return rows
 
 
+def _in_common(table: pd.DataFrame, entry: ReleaseEntry, key: bytes) -> str:
+    """Return how many columns of a release's table hold the same values here, in a sentence; "" where none does."""
+    names = [str(name) for name in table.columns if str(name) in entry.prints]
+    prints = prints_of(table[names], key)
+    number = sum(prints[name] == entry.prints[name] for name in names)
+    columns = plural(len(entry.prints), "column")
+    return f"{number:,} of {columns} hold what entry {entry.line:,} held. " if number else ""
+
+
 def _related(classes: Sequence[NDArray[np.int64]], present: int) -> tuple[bool, ...]:
     """Return whether each release shares somebody with the table, directly or by way of others."""
     inside = np.zeros(len(classes[0]) if classes else present, np.bool_)
@@ -205,7 +218,7 @@ def _related(classes: Sequence[NDArray[np.int64]], present: int) -> tuple[bool, 
 
 def findings_of(cells: LedgerCells, now: Now) -> tuple[Finding, ...]:
     """Return what a release leaves together with those of a ledger, as the gate lists it."""
-    findings = [_not_counted(line, why) for line, why in cells.unknown]
+    findings = [_not_counted(*one) for one in cells.unknown]
     if not any(cells.related):
         return tuple(findings) or (_nobody_here(),)
     line = cells.same_as(now.class_of)
@@ -221,10 +234,10 @@ def findings_of(cells: LedgerCells, now: Now) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def _not_counted(line: int, why: str) -> Finding:
+def _not_counted(line: int, why: str, common: str) -> Finding:
     return Finding(
         f"together: not counted with entry {line:,} of the ledger", Severity.STOPS, "Not counted", why,
-        f"What this release and that of entry {line:,} leave together cannot be counted. {NAME_IT}",
+        f"What this release and that of entry {line:,} leave together cannot be counted. {common}{NAME_IT}",
     )  # fmt: skip
 
 

@@ -90,8 +90,8 @@ class Fault:
 class ReleaseEntry:
     """What later releases need of the entry of a release: its ``line``, when it was made, the ``k`` that it promised;
     of its table the column that says whose each row is, ``None`` without one, whether ids that differ in writing only
-    are one person's, the quasi-identifying columns, and the print of its ``rows``, "" where each person has one; the
-    ``file`` of its members and the digest of that."""
+    are one person's, the quasi-identifying columns, the ``prints`` of all columns, and that of its ``rows``, "" where
+    each person has one; the ``file`` of its members and the digest of that."""
 
     line: int
     at: str
@@ -99,6 +99,7 @@ class ReleaseEntry:
     person: str | None
     alike: bool
     quasi_identifying: tuple[str, ...]
+    prints: Mapping[str, str]
     rows: str
     file: str
     sha256: str
@@ -114,6 +115,7 @@ class ReleaseEntry:
             line, value.field("at").time(), value.field("settings").field("k").whole(1),
             None if person.absent else person.text(), not alike.absent and alike.flag(),
             tuple(name for name, words in columns.items() if words and words[0].value == "quasi-identifying"),
+            {name: text.text(16) for name, text in table.field("print").fields().items()},
             "" if rows.absent else rows.text(16), _file_in(members), members.field("sha256").sha256(),
         )  # fmt: skip
 

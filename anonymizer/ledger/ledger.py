@@ -151,14 +151,22 @@ class Ledger:
 
     def _cells(
         self, chain: Chain, table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None
-    ) -> LedgerCells:  # fmt: skip
+    ) -> LedgerCells:
         releases = [(entry, self._members(entry, chain)) for entry in chain.releases]
         return cells_of_table(table, schema, person, releases, self.require_key())
 
     def add(
-        self, table: pd.DataFrame, release: Release, report: Report, name: str, sha256: str, *, to: str = "",
-        basis: str = "", by: str = "",
-    ) -> Mapping[str, Any]:  # fmt: skip
+        self,
+        table: pd.DataFrame,
+        release: Release,
+        report: Report,
+        name: str,
+        sha256: str,
+        *,
+        to: str = "",
+        basis: str = "",
+        by: str = "",
+    ) -> Mapping[str, Any]:
         """Return the new entry of a release of a table, once it is written. It comes before the release's file: see
         :meth:`write`. ``name``, ``sha256``: of that file; ``to``: who gets it, ``basis``: on what basis, ``by``: who
         gives it.
@@ -200,9 +208,16 @@ class Ledger:
         return entry
 
     def write(
-        self, path: str | Path, table: pd.DataFrame, release: Release, report: Report, *, to: str = "",
-        basis: str = "", by: str = "",
-    ) -> Mapping[str, Any]:  # fmt: skip
+        self,
+        path: str | Path,
+        table: pd.DataFrame,
+        release: Release,
+        report: Report,
+        *,
+        to: str = "",
+        basis: str = "",
+        by: str = "",
+    ) -> Mapping[str, Any]:
         """Write a release of a table into a file, and return its entry, which is written before the file stands at its
         name. Raises as :meth:`add`, and as :meth:`anonymizer.releasing.release.Release.write`."""
         if Path(path).exists() and not Path(path).is_file():
@@ -258,9 +273,7 @@ class Ledger:
             raise ParameterError(NO_KEY, remedy=f"Restore {self.key_path.name}.")
         return self.key
 
-    def _table(
-        self, table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None
-    ) -> dict[str, Any]:  # fmt: skip
+    def _table(self, table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None) -> dict[str, Any]:
         """Return what an entry says of a table."""
         persons = len(table) if person is None else int(person.max(initial=-1)) + 1
         about = {

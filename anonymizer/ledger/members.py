@@ -136,9 +136,12 @@ class Members:
 
 
 def members_of_rows(
-    table: pd.DataFrame, schema: Schema, class_of: NDArray[np.int64], person: NDArray[np.integer[Any]] | None,
+    table: pd.DataFrame,
+    schema: Schema,
+    class_of: NDArray[np.int64],
+    person: NDArray[np.integer[Any]] | None,
     key: bytes,
-) -> Members:  # fmt: skip
+) -> Members:
     """Return the members of a release of a table. ``class_of`` (n,): -1 of rows that were left out; ``person`` (n,):
     whose each row is, -1 for nobody's, ``None`` where no column says it.
 
@@ -156,9 +159,7 @@ def members_of_rows(
     return Members(own[order], np.asarray(class_of[somebody], np.int32)[order])
 
 
-def rows_print(
-    table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None, key: bytes
-) -> str:  # fmt: skip
+def rows_print(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None, key: bytes) -> str:
     """Return the sum modulo 2⁶⁴ of the digests of the rows that are somebody's, hexadecimal; "" where nobody has
     several."""
     if person is None or schema.person is None:
@@ -172,7 +173,7 @@ def rows_print(
 
 def classes_of_rows(
     table: pd.DataFrame, entry: ReleaseEntry, members: Members, own: Words, somebody: NDArray[np.int64], key: bytes
-) -> NDArray[np.int64] | None:  # fmt: skip
+) -> NDArray[np.int64] | None:
     """Return the class of each row (n,) in a release of the same table, in which persons have several rows; -1 of rows
     that are nobody's, were left out, or whose person was erased; ``None`` when this is another table. ``somebody``
     (s,): the rows that are somebody's; ``own`` (s,): the digest of each one's person."""

@@ -15,7 +15,7 @@ from anonymizer.gate.finding import Finding, Severity
 from anonymizer.growing.encode import persons_of
 from anonymizer.ledger.cells import LedgerCells, cells_of_table, day_text, findings_of
 from anonymizer.ledger.chain import ReleaseEntry
-from anonymizer.ledger.members import Members, members_of_rows, person_digests, rows_print
+from anonymizer.ledger.members import Members, members_of_rows, person_digests, prints_of, rows_print
 from tests.checking.test_together import cases, numbers
 
 KEY = bytes(range(32))
@@ -37,7 +37,7 @@ def released(rows: Rows, line: int, k: int = 2, first: int = 0) -> tuple[Release
     person = persons_of(table, schema)[0]
     members = members_of_rows(table, schema, np.array([own for _, own in rows]), person, KEY)
     of_rows = rows_print(table, schema, person, KEY)
-    return ReleaseEntry(line, f"2026-05-0{line}T10:00:00Z", k, "id", False, ("age",), of_rows, FILE, ""), members
+    return ReleaseEntry(line, f"2026-05-0{line}T10:00:00Z", k, "id", False, ("age",), {}, of_rows, FILE, ""), members
 
 
 def looked_at(releases: Sequence[Rows], rows: Rows, k: int = 2, ks: Sequence[int] = ()) -> tuple[LedgerCells, Now]:
@@ -268,7 +268,7 @@ def test_records__are_recognised_in_the_same_table_in_any_order_alone() -> None:
     table = pd.DataFrame({"age": [1, 1, 2, 2, 3], "sex": list("fffmm"), "ill": list("abcde")})
     schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["ill"])
     classes = np.array([0, 0, 1, 1, -1])
-    entry = ReleaseEntry(2, "2026-05-02T10:00:00Z", 2, None, False, ("age", "sex"), "", FILE, "")
+    entry = ReleaseEntry(2, "2026-05-02T10:00:00Z", 2, None, False, ("age", "sex"), prints_of(table, KEY), "", FILE, "")
     release = entry, members_of_rows(table, schema, classes, None, KEY)
     order = np.array([3, 0, 4, 2, 1])
     other = table.iloc[order].reset_index(drop=True)
@@ -276,11 +276,17 @@ def test_records__are_recognised_in_the_same_table_in_any_order_alone() -> None:
     cells = cells_of_table(other, few, None, [release], KEY)
     assert (cells.lines, cells.recognised, cells.unknown) == ((2,), 5, ())
     assert cells.rows[0].tolist() == classes[order].tolist()
-    for changed in (other.assign(age=[9, *other["age"][1:]]), other.head(4), other.drop(columns="sex")):
+    ways = {
+        "2 of 3 columns hold": other.assign(age=[9, *other["age"][1:]]),
+        "cannot be counted. Name": other.head(4),
+        "2 of 3 columns": other.drop(columns="sex"),
+    }
+    for words, changed in ways.items():
         cells = cells_of_table(changed, few, None, [release], KEY)
         (finding,) = findings_of(cells, Now(changed, few, changed, np.zeros(len(changed), int), 2, None))
         assert finding.severity is Severity.STOPS
         assert finding.sentence == "Nothing says who is who, so last time's people cannot be recognised."
+        assert words in finding.detail
 
 
 def test_persons__are_not_recognised_without_their_column_or_by_other_rules_for_ids() -> None:
@@ -288,7 +294,7 @@ def test_persons__are_not_recognised_without_their_column_or_by_other_rules_for_
     table, schema = table_of([who for who, _ in rows])
     bare = an.Schema.of(table, quasi_identifying=["age"], sensitive=["ill"], identifying=["id"])
     cells = cells_of_table(table, bare, None, [released(rows, 2)], KEY)
-    assert [line for line, _ in cells.unknown] == [2]
+    assert [line for line, *_ in cells.unknown] == [2]
     alike = schema.with_column("id", alike=True)
     cells = cells_of_table(table, alike, persons_of(table, alike)[0], [released(rows, 2)], KEY)
     assert cells.unknown[0][1].startswith("Ids that differ in writing only")
