@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.checking.verify import Verification
-from anonymizer.errors import Progress, part_of
+from anonymizer.errors import ParameterError, Progress, part_of
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier
 from anonymizer.gate.finding import Gate
@@ -116,6 +116,8 @@ def anonymize(
     Raises :class:`GuaranteeError` when the table has fewer than k records, :class:`ParameterError` for a setting that
     is not one, and whatever the stages raise.
     """
+    if keep and not earlier:
+        raise ParameterError("No earlier release is given that could be kept.", remedy="Give its result as earlier.")
     flow = Flow(
         table,
         schema,

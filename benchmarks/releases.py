@@ -170,8 +170,10 @@ def print_years(name: str, table: pd.DataFrame, schema: Schema, k: int, years: i
             classes_of.append(classes)
             lost.append(loss_of(one, released, encodings))
         wait, came = (sum(getattr(one.year, name) for one in series[1:]) for name in ("wait", "came"))
-        share = wait / max(1, wait + came)
-        print_line(f"groups for life, {leavers} (waiting {share:.0%} of who came)", classes_of, lost, k)
+        about = (
+            f"waiting {wait / max(1, wait + came):.0%}, in the last file {int(released.sum()):,} of {len(tables[-1]):,}"
+        )
+        print_line(f"groups for life, {leavers} ({about})", classes_of, lost, k)
 
 
 def released_persons(series: Series, leavers: str, is_first: bool) -> np.ndarray:

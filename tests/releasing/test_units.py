@@ -210,6 +210,12 @@ def test_same_table_and_settings__are_the_same_groups() -> None:
         assert "were kept: they were divided where both parts are large enough, or joined." in run.report.made.why
 
 
+def test_keep__needs_a_release_to_keep() -> None:
+    table = table_of(2)
+    with pytest.raises(ParameterError, match="No earlier release is given"):
+        an.anonymize(table, an.Schema.of(table, quasi_identifying=["q0"], sensitive=["c0"]), keep=True)
+
+
 def test_order_of_rows__does_not_show() -> None:
     table = table_of(3)
     schema = an.Schema.of(table, quasi_identifying=["q0", "q1", "q2"], sensitive=["c0", "c1"], target="c0")
