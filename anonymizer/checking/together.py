@@ -124,17 +124,19 @@ def value_sets(releases: Sequence[Classes], values: Sequence[NDArray[np.integer[
     number: dict[frozenset[int], int] = {}
     signature = np.full((len(releases), len(releases[0])), -1, np.int64)
     for own, classes, codes in zip(signature, releases, values, strict=True):
-        there = np.asarray(classes) >= 0
-        pairs = np.unique(np.column_stack([classes, codes])[there & (np.asarray(codes) >= 0)], axis=0)
+        there, width = np.asarray(classes) >= 0, int(np.max(codes, initial=0)) + 1
+        keys = np.unique((np.asarray(classes, np.int64) * width + codes)[there & (np.asarray(codes) >= 0)])
+        pairs = np.column_stack([keys // width, keys % width])
         of_class = np.full(int(np.max(classes, initial=-1)) + 1, number.setdefault(frozenset(), len(number)), np.int64)
         for one, some in zip(*groups_in(pairs), strict=True):
             of_class[one] = number.setdefault(frozenset(some.tolist()), len(number))
         own[there] = of_class[np.asarray(classes)[there]]
-    sets = list(number)
-    distinct, of_row = np.unique(signature, axis=1, return_inverse=True)
-    over = [[sets[at] for at in column if at >= 0] for column in distinct.T.tolist()]
+    sets, of_row = list(number), np.zeros(signature.shape[1], np.int64)
+    for own in signature:
+        of_row = pd.factorize(of_row * (len(sets) + 1) + own + 1)[0].astype(np.int64)
+    first = np.unique(of_row, return_index=True)[1]
+    over = [[sets[at] for at in column if at >= 0] for column in signature[:, first].T.tolist()]
     common = tuple(frozenset.intersection(*some) if some else frozenset() for some in over)
-    of_row = of_row.reshape(-1)
     return ValueSets(
         np.array([len(one) for one in common], np.int64)[of_row],
         np.array([min(map(len, some), default=0) for some in over], np.int64)[of_row],

@@ -45,8 +45,10 @@ def run_together(options: argparse.Namespace, schema_in: SchemaIn) -> int:
     for first, second, below in proof.pairs if len(files) > 2 else ():
         names = " and ".join(Path(paths_of(options)[at]).name for at in (first, second))
         print(f"{names}: at least {below:,} in groups of fewer than {k:,}.")
-    if proof.persons is None:
+    if original is None and proof.persons is None:
         print("The files need not hold the same people: they have unchanged values unequally often.")
+    elif original is None:
+        print("Taken as files of the same people: they have all unchanged values equally often.")
     for path, schema in zip(paths_of(options), schemas, strict=True):
         print(f"{Path(path).name}: {roles_text(schema)}")
     return 0 if proof.holds else 1

@@ -60,7 +60,7 @@ def keep(groups: Groups, earlier: Sequence[Classes], k: int, rng: np.random.Gene
     cell = cells_of(earlier)[0] + 1
     rows_that_stay(earlier, limits.k, encoded.person, 0.0)
     region = snap(cell, groups.group[groups.leaf], limits.k, encoded.person)
-    inside = np.unique(np.stack([cell, region]), axis=1, return_inverse=True)[1].reshape(-1)
+    inside = parts_of(cell, region)[1]
     secret = Secret.of(encoded.encodings, rng)
     scale = scale_of(encoded.encodings, secret.weight)
     numbers = secret.numbers(encoded.codes.columns, encoded.n_records)
@@ -106,9 +106,7 @@ def snap(cell: Classes, region: Classes, k: int, person: Classes | None = None) 
     cell has: the part of a cell in a region stays when it has k persons, and goes to the region that has most of the
     cell otherwise, the lower of equals. ``person`` (n,): whose each record is, -1 for nobody's, where these are not
     persons."""
-    cell, region = np.asarray(cell, np.int64), np.asarray(region, np.int64)
-    pairs, part = np.unique(np.stack([cell, region]), axis=1, return_inverse=True)
-    part = part.reshape(-1)
+    pairs, part = parts_of(cell, region)
     persons = persons_in(part, person, pairs.shape[1])
     first = np.lexsort((pairs[1], -persons, pairs[0]))
     first = first[np.append(True, np.diff(pairs[0, first]) != 0)]
@@ -116,12 +114,20 @@ def snap(cell: Classes, region: Classes, k: int, person: Classes | None = None) 
     return np.asarray(np.where(persons >= k, pairs[1], most)[part])
 
 
+def parts_of(cell: Classes, region: Classes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the cell and the region of each part (2, parts), in this order, and the part of each record (n,)."""
+    cell, region = np.asarray(cell, np.int64), np.asarray(region, np.int64)
+    least, width = int(region.min(initial=0)), int(region.max(initial=0) - region.min(initial=0)) + 1
+    keys, part = np.unique(cell * width + region - least, return_inverse=True)
+    return np.stack([keys // width, keys % width + least]), part
+
+
 def persons_in(part: NDArray[np.int64], person: Classes | None, n_parts: int) -> NDArray[np.int64]:
     """Return how many persons each part has (n_parts,). ``part`` (n,); ``person`` (n,): see :func:`snap`."""
     if person is None:
         return np.bincount(part, minlength=n_parts)
     somebody = np.asarray(person) >= 0
-    pairs = np.unique(np.stack([part[somebody], np.asarray(person, np.int64)[somebody]]), axis=1)
+    pairs = parts_of(part[somebody], np.asarray(person)[somebody])[0]
     return np.bincount(pairs[0], minlength=n_parts)
 
 

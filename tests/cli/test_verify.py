@@ -370,12 +370,16 @@ def test_several_files__are_held_together(capsys: Capture) -> None:
     assert main(["verify", "one.csv", "two.csv", *roles]) == 1
     alone = capsys.readouterr().out
     assert alone.startswith(("These two files alone prove it: at least ", "These two files alone cannot tell. "))
+    assert "Taken as files of the same people" in alone
     assert main(["verify", "one.csv", "two.csv", *roles, "--original", "people.csv", "--json"]) == 1
     beside = json.loads(capsys.readouterr().out)
     assert (beside["verdict"], beside["persons"], beside["files"]) == ("fails", 300, 2)
     assert main(["verify", "one.csv", "one.csv", *roles, "--original", "people.csv"]) in (0, 1)
     assert main(["verify", "one.csv", "two.csv", "one.csv", *roles]) == 1
     assert "one.csv and two.csv: at least " in capsys.readouterr().out
+    Path("fewer.csv").write_bytes(b"".join(Path("two.csv").read_bytes().splitlines(keepends=True)[:-30]))
+    assert main(["verify", "one.csv", "fewer.csv", *roles]) == 1
+    assert "The files need not hold the same people" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
