@@ -25,6 +25,7 @@ from anonymizer.flow import Flow
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.ledger.chain import Chain, entry_hash
 from anonymizer.ledger.ledger import Ledger, merge_ledgers
+from anonymizer.ledger.lock import lock_ledger
 from anonymizer.ledger.members import RECORD, person_digests
 from anonymizer.pipeline import Result, run_flow
 from anonymizer.settings import Settings
@@ -330,6 +331,17 @@ def test_lock__keeps_others_out_for_ten_minutes(first: tuple[Ledger, Result], tm
     lock.write_text("nonsense")
     with pytest.raises(ParameterError, match="Somebody writes this ledger"):
         ledger.erase("patient-0001")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked so on Windows")
+def test_lock__of_who_still_writes_here_is_not_taken_over(first: tuple[Ledger, Result], tmp_path: Path) -> None:
+    ledger = copy_of(first[0], tmp_path)
+    with lock_ledger(ledger.path):
+        age(ledger, 60)
+        with pytest.raises(ParameterError, match="Somebody writes this ledger"):
+            add(ledger, first[1])
+    assert len(ledger.entries) == 2
+    add(ledger, first[1])
 
 
 def test_two_writers__are_both_in_the_ledger_or_one_is_refused(first: tuple[Ledger, Result], tmp_path: Path) -> None:
