@@ -61,7 +61,7 @@ from anonymizer.suppression.choice import staying_rows
 
 TREE = ("schema", "recipe")
 PRUNING = (*TREE, "grouping", "limits", "population_asked")
-PARTS = (*PRUNING, "generalizer", "public_k", "suppression", "suppression_weight", "keeps")
+PARTS = (*PRUNING, "generalizer", "public_k", "suppression", "suppression_weight", "earlier_to_keep")
 RELEASE = (*PARTS, "writing", "numbers")
 
 LONG = ("frontier", "by_k", "guidance", "judgement", "report")
@@ -296,9 +296,16 @@ class Flow:
         return how | {"rng": self.draws(GROUPS), "sequence": self.sequence_asked}
 
     @property
+    def earlier_to_keep(self) -> tuple[Earlier | OtherPeople, ...]:
+        """The earlier releases that the groups keep, as they were named."""
+        return self.earlier if self.keep else ()
+
+    @stage("schema", "earlier_to_keep")
     def keeps(self) -> tuple[Earlier, ...]:
-        """The earlier releases of this table that the groups keep."""
-        return tuple(one for one in self.earlier if isinstance(one, Earlier)) if self.keep else ()
+        """The same, with the class of each row of this table in each of them."""
+        named = self.earlier_to_keep
+        rows = ((one,) if isinstance(one, Earlier) else one.of_rows(self.table, self.schema) for one in named)
+        return tuple(one for some in rows for one in some)
 
     @property
     def sequence_asked(self) -> NDArray[np.int64] | None:

@@ -6,6 +6,7 @@ import streamlit as st
 from anonymizer.reading.files import PREVIEW
 from ui.controls import KIND_LABELS, count, next_step, plain, problem, size, without_midnight
 from ui.data.chooser import chooser
+from ui.data.ledger import ledger_panel
 from ui.data.paper import paper_panel
 from ui.data.pieces import about_pieces
 from ui.data.reading_form import problems_found, questions_form, reading_form
@@ -83,6 +84,7 @@ def main() -> None:
     details(ws)
     with st.expander("Open another table", icon=":material/upload_file:", key=f"another {ws.edition}"):
         chooser(ws)
+    ledger_panel(ws)
     decisions(ws)
     next_step("roles", "Next: give roles")
 

@@ -34,7 +34,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
 
 OF_TABLE = {
     "encoded", "treated", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "on_all",
-    "seed", "sequence",
+    "seed", "sequence", "keeps",
 }  # fmt: skip
 """Stages that another tree does not change."""
 

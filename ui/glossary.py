@@ -17,7 +17,7 @@ LIMITS = ("Share of one person", "l-diversity", "t-closeness", "RSD", "Spread", 
 WORDS: dict[str, tuple[str, ...]] = {
     "data": (
         "Quasi-identifying", "Sensitive", "Kind", "Missing", "Project file", "Linking posterior", "Maximum entropy",
-        "Public cuts", "Hierarchy",
+        "Public cuts", "Hierarchy", "Ledger",
     ),
     "roles": (
         "Identifying", "Quasi-identifying", "Sensitive", "Insensitive", "Person", "Sampling weight", "Target", "Kind",
@@ -33,7 +33,7 @@ WORDS: dict[str, tuple[str, ...]] = {
         *METHODS, *BOXES, *RISK, *LIMITS, "Quasi-identifying", "Box", "Withheld", "Discernibility", TABLES,
         "Coefficients inside the 95% interval", "Homogeneity", "Containment", "Linking posterior", "Isolation",
         "Rerun", "Look-up", "Blind guess", "Singling out", "Internal report", "Threshold", "Frontier",
-        "Interval overlap", "Hellinger distance", "Suppression",
+        "Interval overlap", "Hellinger distance", "Suppression", "Ledger",
     ),
     "what_if": (
         "Scenario", "Frontier", "Threshold", *METHODS, *BOXES, *RISK, *LIMITS, "Resistance to being singled out",

@@ -44,6 +44,7 @@ from anonymizer.values import content_digest
 from anonymizer.whatif.scenarios import History, Scenario, choices_of
 from ui.answers import Answers
 from ui.background import Job
+from ui.decisions.ledger import OpenLedger
 from ui.decisions.state import Decisions
 from ui.disclosure.state import DisclosureState
 from ui.server.memory import size_of
@@ -100,6 +101,7 @@ class Workspace:
     scenarios: tuple[Scenario, ...] = ()
     history: History = field(default_factory=History)
     manner: ReadOptions | None = None
+    ledger: OpenLedger | None = None
     decisions: Decisions = field(default_factory=Decisions)
     owner: Owner = field(default_factory=Owner)
     _flow: Flow | None = None
@@ -166,6 +168,7 @@ class Workspace:
         where a project with one decided."""
         before = self.decisions.last
         last = () if before is None or before.profile is None else (before.release,)
+        last += () if self.ledger is None else self.ledger.releases
         if not self.releases:
             return last
         now, entries = (
@@ -174,6 +177,13 @@ class Workspace:
         )
         others = [one for made_by, one in entries if made_by != now and len(one.class_of) == self.n_records]
         return (*dict.fromkeys(others), *last)
+
+    def use_ledger(self, ledger: OpenLedger | None) -> None:
+        """Count releases with those of a ledger, and pack with its key; with ``None``, without one."""
+        keys = [None if one is None else one.ledger.key for one in (self.ledger, ledger)]
+        self.ledger = ledger
+        if keys[0] != keys[1]:
+            self._flow = None
 
     def _accounts(self) -> tuple[str, ...]:
         return () if self.reading is None else (self.reading.sha256, self.content)
@@ -434,7 +444,8 @@ class Workspace:
         if flow is None and isinstance(reading, PartedReading):
             flow = PartedFlow(reading.table, schema, settings, turn=self.turn)  # type: ignore[arg-type]
         elif flow is None:
-            flow = Flow(reading.frame, schema, settings, reading=reading, turn=self.turn)
+            key = None if self.ledger is None else self.ledger.ledger.key
+            flow = Flow(reading.frame, schema, settings, reading=reading, turn=self.turn, key=key)
         if (flow.schema, flow.settings, flow.reasons, flow.population) != (schema, settings, self.reasons, population):
             flow = flow.but(schema, self.reasons, population, **settings)
         if (earlier := self._other_releases(flow)) != flow.earlier:

@@ -27,7 +27,8 @@ def add_earlier(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--keep-earlier", action="store_true",
-        help="make groups that keep the releases of --earlier: everybody stays in a group of k people that all share",
+        help="make groups that keep the releases of --earlier, --ledger or --last-table: everybody stays in a group of "
+        "k people that all share",
     )  # fmt: skip
     parser.add_argument(
         "--last-table", metavar="FILE", help="with --project: last time's table, to count both releases"
@@ -41,8 +42,10 @@ def earlier_of(options: argparse.Namespace, flow: Flow) -> tuple[Earlier | Other
     """Return the releases that are counted with that of a flow: those that some reports speak of, made again from its
     table, and last time's, where a project is used. Raises :class:`ReadError` for a file that cannot be read, and
     :class:`ParameterError` where a release cannot be made again."""
-    if options.keep_earlier and not options.earlier:
-        raise ParameterError("No earlier release is named that could be kept.", remedy="Name its report: --earlier.")
+    if options.keep_earlier and not (options.earlier or options.ledger or options.last_table):
+        raise ParameterError(
+            "No earlier release is named that could be kept.", remedy="Name its report, a ledger, or last time's table."
+        )
     again: tuple[Earlier, ...] = ()
     for path in options.earlier:
         again = (*again, made_again(path, flow, again))

@@ -68,9 +68,11 @@ from anonymizer.ledger.ledger import Ledger
 from anonymizer.measuring.named_regression import NamedRegression
 from anonymizer.pipeline import Result, run_flow
 from anonymizer.provenance.report import Report
+from anonymizer.reading.files import Reading
 from anonymizer.releasing.files import require_different_files, write_file
 from anonymizer.releasing.release import ENDINGS, FORMATS
-from anonymizer.settings import RUN, in_text, name_of, setting_names
+from anonymizer.schema import Schema
+from anonymizer.settings import RUN, Settings, in_text, name_of, setting_names
 from anonymizer.version import VERSION
 
 BAD_INPUT = 2
@@ -220,6 +222,18 @@ ADDERS: dict[str, Callable[[Any], None]] = {
 """What adds each command to the parser."""
 
 
+def flow_of(
+    options: argparse.Namespace, reading: Reading, schema: Schema, settings: Settings, ledger: Ledger | None,
+    show: ProgressBar,
+) -> Flow:  # fmt: skip
+    """Return the flow that the options ask for, with the releases that it is counted with, and reasons."""
+    key = ledger.key if ledger else None
+    flow = Flow(reading.frame, schema, settings, reading=reading, population=population_from(options), key=key)
+    before = (*earlier_of(options, flow), *(ledger.earlier if ledger else ()))
+    flow = flow.watch(show).but(earlier=before, keep=options.keep_earlier)
+    return flow.but(reasons=reasons_of(options.reason, flow.judgement))
+
+
 def run_anonymize(options: argparse.Namespace) -> int:
     """Run ``anonymize``: write the release and the report; return 1 when a required check fails, or something stands in
     the way that nobody gave a reason for."""
@@ -241,11 +255,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
         schema = schema_of(reading.frame, options, reading.variables)
         if not options.schema:
             require_roles(reading.frame, schema, options.keep)
-    key = ledger.key if ledger else None
-    flow = Flow(reading.frame, schema, settings, reading=reading, population=population_from(options), key=key)
-    before = (*earlier_of(options, flow), *(ledger.earlier if ledger else ()))
-    flow = flow.watch(show).but(earlier=before, keep=options.keep_earlier)
-    flow = flow.but(reasons=reasons_of(options.reason, flow.judgement))
+    flow = flow_of(options, reading, schema, settings, ledger, show)
     if options.check:
         show.end()
         return check_gate(flow, options.json)

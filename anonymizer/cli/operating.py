@@ -45,6 +45,11 @@ CHOICES = (
         "the full path of a folder, apart from that one, in which releases of tables in pieces are written",
     ),
     Choice(
+        "COPSE_LEDGER_FOLDER",
+        "the user's own where nobody else can open the dashboard, else none",
+        "the full path of the folder with the ledgers that may be opened and begun",
+    ),
+    Choice(
         "COPSE_DATABASES",
         "none",
         "addresses of databases, without passwords, to read, and where one ends with ?write=new for new tables",

@@ -58,6 +58,9 @@ class OtherPeople(Protocol):
     def beside(self, now: Now) -> Finding | Sequence[Finding]:
         """Return what they leave of people together with the one that is looked at."""
 
+    def of_rows(self, table: pd.DataFrame, schema: Schema) -> Sequence[Earlier]:
+        """Return them as releases of the rows of a table, as far as it is known which of its rows are in them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Uncounted:
@@ -79,6 +82,10 @@ class Uncounted:
             + self.remedy,
         )
 
+    def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
+        """Return none."""
+        return ()
+
 
 NOBODYS = Uncounted("No column says whose a row is, so nobody can be found in both tables.")
 """A release whose rows cannot be put beside those of another table."""
@@ -97,18 +104,24 @@ class LastTable:
         """Return what both leave of everybody in either: who is in one alone is in a group with who else is."""
         if now.schema.person is None:
             return NOBODYS.beside(now)
-        texts = [
-            column.astype(object).map(value_text, na_action="ignore")
-            for column in (self.person, now.table[now.schema.person])
-        ]
-        person = pd.factorize(pd.concat(texts, ignore_index=True))[0]
-        of_both = np.split(person, [len(self.person)])
-        n = int(person.max(initial=-1)) + 1
-        sides = zip(of_both, (self.class_of, now.class_of), strict=True)
-        return of_cells(
-            together([classes_of_persons(who, classes, n) for who, classes in sides], max(self.k, now.k)),
-            "last time's release",
-        )
+        before, people, n = self._persons(now.table[now.schema.person])
+        sides = (before, self.class_of), (people, now.class_of)
+        both = together([classes_of_persons(who, classes, n) for who, classes in sides], max(self.k, now.k))
+        return of_cells(both, "last time's release")
+
+    def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
+        """Return the release of these rows by their persons; none where no column says whose they are."""
+        if schema.person is None:
+            return ()
+        before, people, n = self._persons(table[schema.person])
+        return (Earlier(np.append(classes_of_persons(before, self.class_of, n), -1)[people], self.k),)
+
+    def _persons(self, now: "pd.Series[Any]") -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Return whose each row of last time (m,) and of another table (n,) is, -1 for nobody's, and how many persons
+        both have. ``now``: whose the latter are, missing for nobody's."""
+        texts = [column.astype(object).map(value_text, na_action="ignore") for column in (self.person, now)]
+        person = np.asarray(pd.factorize(pd.concat(texts, ignore_index=True))[0], np.int64)
+        return person[: len(self.person)], person[len(self.person) :], int(person.max(initial=-1)) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +160,10 @@ class LastRelease:
             "lower bound: with last time's table it can be counted.",
         )
 
+    def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
+        """Return none: a file alone does not say whose its rows are."""
+        return ()
+
 
 def classes_of_persons(who: NDArray[np.int64], class_of: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """Return (n,) a number for the set of classes of the rows of each of n persons, -1 of those who have none: the
@@ -176,19 +193,26 @@ def beside_earlier(earlier: Sequence[Earlier | OtherPeople], now: Now) -> Iterab
 
 
 def of_same_table(same: Sequence[Earlier], now: Now) -> Together:
-    """Return what releases of one table leave together, at the largest k that any of them promised. A k that is larger
-    than all before is not asked of cells that were smaller before, and are what they were."""
-    classes, promised = [one.class_of for one in same], max(one.k for one in same)
-    if now.k > promised:
-        (before, sizes), (after, sizes_now) = (
-            cells_of(some, now.person) for some in (classes, [*classes, now.class_of])
-        )
+    """Return what releases of one table leave together, at the largest k that any of them promised."""
+    return with_all_before([one.class_of for one in same], now.class_of, max(one.k for one in same), now.k, now.person)
+
+
+def with_all_before(
+    before: Sequence[NDArray[np.int64]], class_of: NDArray[np.int64], promised: int, k: int,
+    person: NDArray[np.integer[Any]] | None,
+) -> Together:  # fmt: skip
+    """Return what a release leaves with those ``before``, at the larger of the ``promised`` k and its own. A k that is
+    larger than all before is not asked of cells that were smaller before, and are what they were. Classes (n,) and
+    ``person`` as of :func:`anonymizer.checking.together.together`."""
+    everything = [*before, class_of]
+    if before and k > promised:
+        (cell, sizes), (after, sizes_now) = cells_of(before, person), cells_of(everything, person)
         there = after >= 0
         persons = sizes_now[after[there]]
-        smaller = (before[there] < 0) | (persons < np.append(sizes, 0)[before[there]])
-        if not (smaller & (persons < now.k)).any():
-            return together([*classes, now.class_of], promised, now.person)
-    return together([*classes, now.class_of], max(now.k, promised), now.person)
+        smaller = (cell[there] < 0) | (persons < np.append(sizes, 0)[cell[there]])
+        if not (smaller & (persons < k)).any():
+            return together(everything, promised, person)
+    return together(everything, max(k, promised), person)
 
 
 def with_smaller_k(same: Sequence[Earlier], now: Now) -> str:

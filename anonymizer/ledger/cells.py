@@ -23,6 +23,7 @@ from anonymizer.ledger.members import Members, Words, classes_of_rows, digests_o
 from anonymizer.schema import Schema
 from anonymizer.values import plural
 
+UNCHANGED = "This release changes no group of people: it asks for more than earlier ones did."
 NOBODY = "Nothing says who is who, so last time's people cannot be recognised."
 KEEP = "Keep the same groups, or join earlier ones."
 NAME_IT = "Name the column that says whose each row is, or state as the reason that all are new."
@@ -265,11 +266,12 @@ def _counted(cells: LedgerCells, now: Now) -> Finding:
         return finding
     if cells.several:
         return replace(finding, detail=KEEP)
-    own = cells.beside(now.class_of)
+    own, promised = cells.beside(now.class_of), cells.required(1)
     cell, sizes = cells_of([*counted, own])
     earlier = cells_of(counted)[0]
-    more = _leavers(own, cell, sizes, earlier, both.k)
-    more += _comers(own, earlier, now.k) + _unchanged(own, cell, earlier, both.k)
+    if promised < both.k and _is_unchanged(own, cell, earlier):
+        return replace(of_cells(cells.together(now.class_of, promised), before), detail=UNCHANGED)
+    more = _leavers(own, cell, sizes, earlier, both.k) + _comers(own, earlier, now.k)
     return replace(finding, detail=" ".join([*more, KEEP]))
 
 
@@ -298,10 +300,10 @@ def _comers(own: Classes, earlier: Classes, k: int) -> list[str]:
     return [f"{who} new, fewer than {k:,}: they wait for the next release."] if 0 < number < k else []
 
 
-def _unchanged(own: Classes, cell: Classes, earlier: Classes, k: int) -> list[str]:
+def _is_unchanged(own: Classes, cell: Classes, earlier: Classes) -> bool:
+    """Return True when a release parts no cell of earlier ones, and has nobody who is new."""
     inside = earlier >= 0
-    same = len(np.unique(cell[inside])) == len(np.unique(earlier[inside])) and not (~inside & (own >= 0)).any()
-    return [f"This release changes no group: those of fewer than {k:,} are of earlier releases."] if same else []
+    return len(np.unique(cell[inside])) == len(np.unique(earlier[inside])) and not (~inside & (own >= 0)).any()
 
 
 def day_text(at: str) -> str:

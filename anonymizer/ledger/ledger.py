@@ -133,7 +133,8 @@ class Ledger:
         """The releases of the ledger, as the gate of a flow counts them. Raises :class:`ParameterError` without a
         key."""
         self.require_key()
-        return (LedgerReleases(self),) if self.read().require().releases else ()
+        chain = self.read().require()
+        return (LedgerReleases(self, chain.head),) if chain.releases else ()
 
     def cells(self, table: pd.DataFrame, schema: Schema) -> LedgerCells:
         """Return the classes of a table's people in all releases, by row and by person.
@@ -336,16 +337,23 @@ class Ledger:
         write_file(self.path, Chain((*chain.entries, entry)).to_bytes())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class LedgerReleases:
-    """The releases of a ledger, to count together with one that is looked at."""
+    """The releases of a ledger whose last entry is ``head``, to count together with one that is looked at."""
 
     ledger: Ledger
+    head: str
 
     def beside(self, now: Now) -> tuple[Finding, ...]:
         """Return what all leave of people together."""
         chain = self.ledger.read().require()
         return findings_of(self.ledger._cells(chain, now.table, now.schema, now.person), now)
+
+    def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
+        """Return those that somebody of a table is in."""
+        cells = self.ledger.cells(table, schema)
+        ways = zip(cells.rows, cells.k, strict=True)
+        return tuple(Earlier(rows, k) for rows, k in ways if (rows >= 0).any())
 
 
 def merge_ledgers(first: Ledger, second: Ledger, path: str | Path, by: str = "") -> Ledger:

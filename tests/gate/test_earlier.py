@@ -112,6 +112,8 @@ def test_last_table__is_counted_person_by_person() -> None:
     assert finding.severity is Severity.STOPS
     assert finding.sentence == f"With last time's release, {both.sentence}"
     assert (both.persons, both.below > 100) == (600, True)
+    (stays,) = LastTable(people, class_of(last), 10).of_rows(flow.table, flow.schema)
+    assert np.array_equal(stays.class_of, np.append(class_of(last)[100:], np.full(100, -1)))
 
 
 def test_last_table__counts_sets_of_classes_where_a_person_has_several_rows() -> None:
@@ -149,7 +151,9 @@ def test_last_release__of_which_nothing_is_there_is_said_and_stops() -> None:
     assert "cannot be counted" in finding.sentence
     nameless = Flow(flow.table, schema_of(flow.table).with_column("id", role="identifying"), flow.settings)
     people = pd.Series([f"p{row:03d}" for row in range(500)])
-    other = finding_of(nameless, LastTable(people, np.zeros(500, np.int64), 10))
+    last_table = LastTable(people, np.zeros(500, np.int64), 10)
+    assert last_table.of_rows(nameless.table, nameless.schema) == ()
+    other = finding_of(nameless, last_table)
     assert (other.key, other.sentence, other.is_open) == (finding.key, finding.sentence, True)
     assert "No column says whose a row is" in other.detail
     assert "open last time's table" in finding.detail

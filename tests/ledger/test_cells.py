@@ -239,8 +239,11 @@ def test_finding__of_a_smaller_promise() -> None:
 
 def test_finding__of_joined_groups_says_that_none_is_changed() -> None:
     (finding,) = findings([rows_of(0, 0, 1, 1)], rows_of(0, 0, 0, 0), 4, (2,))
-    assert finding.severity is Severity.STOPS
-    assert "This release changes no group: those of fewer than 4 are of earlier releases." in finding.detail
+    assert finding.severity is Severity.FINE
+    assert finding.sentence.endswith("everybody is still in a group of at least 2 people.")
+    assert "This release changes no group of people" in finding.detail
+    (parted,) = findings([rows_of(0, 0, 1, 1)], rows_of(0, 0, 0, 1), 4, (2,))
+    assert parted.severity is Severity.STOPS
 
 
 def test_finding__of_other_people() -> None:

@@ -173,6 +173,25 @@ def test_another_release__is_counted_with_that_of_the_ledger(first: tuple[Ledger
     assert list(entry["reasons"].values()) == ["both stay in one office"]
 
 
+def test_keep__makes_groups_that_keep_those_of_the_ledger(first: tuple[Ledger, Result], tmp_path: Path) -> None:
+    ledger, result = copy_of(first[0], tmp_path / "copy"), first[1]
+    other = SCHEMA.with_target("sex") if "sex" in SCHEMA.sensitive else an.Schema.of(
+        NUMBERED, quasi_identifying=QI[:2], sensitive=["diagnosis"], person="patient"
+    )  # fmt: skip
+    apart = flow_of(ledger, schema=other)
+    keeping = Flow(NUMBERED, other, apart.settings, earlier=ledger.earlier, key=ledger.key, keep=True)
+    (stops,), (fine,) = (together_of(run_flow(flow)) for flow in (apart, keeping))
+    assert (stops.severity, fine.severity) == (Severity.STOPS, Severity.FINE)
+    cells = pd.DataFrame({"first": classes(result, NUMBERED), "second": keeping.class_of}).value_counts()
+    assert cells.min() >= 10
+
+
+def classes(result: Result, table: pd.DataFrame) -> Any:
+    """The class of each row of a table in a release, by its cells."""
+    rows = result.release.frame()[QI].assign(row=result.release.order).set_index("row").loc[table.index]
+    return rows.astype(object).fillna("").agg("|".join, axis=1).to_numpy()
+
+
 def test_reason__does_not_cover_what_came_meanwhile(first: tuple[Ledger, Result], tmp_path: Path) -> None:
     ledger = copy_of(first[0], tmp_path)
     checked = with_reasons(ledger, k=12)

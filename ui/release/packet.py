@@ -22,6 +22,7 @@ from ui.job import answer_of_job
 from ui.release.attacks import outcome_of
 from ui.release.databases import into_database
 from ui.release.downloads import KINDS, file_stem, release_reason, single_files
+from ui.release.ledger import entered
 from ui.release.reports import statement, statement_of
 from ui.workspace import Workspace
 
@@ -45,6 +46,8 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
     reason, locked = release_reason(ws, report)
     with st.expander("Purpose, recipient, signatures", key="statement", icon=":material/edit:"):
         statement(ws)
+    stem = file_stem(ws.reading.name if ws.reading else "")
+    locked = locked or not entered(ws, release, report, f"{stem}-released.csv")
     audience = str(
         st.segmented_control(
             "Who is the packet for?", list(AUDIENCES), default="external", format_func=AUDIENCES.get, required=True,
@@ -58,9 +61,9 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
     else:
         packet = made(ws, release, report, reason, audience)
     if packet is not None:
-        stem = file_stem(ws.reading.name if ws.reading else "") if audience == "internal" else "release"
+        own = stem if audience == "internal" else "release"
         st.download_button(
-            "Download the packet", partial(noted, ws.taking(), packet), f"{stem}-{audience}-packet.zip",
+            "Download the packet", partial(noted, ws.taking(), packet), f"{own}-{audience}-packet.zip",
             "application/zip", key="download packet",
             icon=":material/download:", type="primary", on_click="ignore",
         )  # fmt: skip

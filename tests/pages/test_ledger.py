@@ -1,0 +1,129 @@
+"""A ledger on the pages: opened or begun on Data, counted on Ready, and written into before anything is taken away."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from anonymizer.digests import digest
+from anonymizer.ledger.ledger import Ledger
+from anonymizer.schema import Schema
+from tests.pages.test_data import open_page as open_data
+from tests.pages.test_data import session_of
+from tests.pages.test_release import open_page, plain_text, session
+from tests.pages.test_twice import PEOPLE, QI, shut
+from ui.decisions import ledger as of_ledgers
+from ui.decisions.ledger import FOLDER_VARIABLE, OpenLedger, ledger_folder, ledgers_in, path_in
+from ui.workspace import Workspace
+
+NUMBERED = PEOPLE.assign(patient=[f"p{number:04}" for number in range(len(PEOPLE))])
+SCHEMA = Schema.of(NUMBERED, quasi_identifying=QI, sensitive=["diagnosis"], person="patient")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of ledgers, which the operator names."""
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    return tmp_path
+
+
+def with_ledger(path: Path) -> Workspace:
+    ws = session(10, "pack", NUMBERED, SCHEMA)
+    ws.use_ledger(OpenLedger.at(path))
+    return ws
+
+
+def click(app: AppTest, label: str) -> None:
+    next(button for button in app.button if button.label == label).click().run()
+
+
+def choice(app: AppTest) -> Any:
+    return next(box for box in app.selectbox if box.label == "Ledger")
+
+
+def write_entry(app: AppTest) -> None:
+    click(app, "Write the entry")
+    assert not app.exception
+
+
+def test_release__is_entered_before_it_can_be_taken_away(folder: Path) -> None:
+    ledger = Ledger.new(folder / "register")
+    app = open_page(with_ledger(ledger.path))
+    assert shut(app)
+    assert "Its entry in the ledger **register** comes first." in plain_text(app)
+    write_entry(app)
+    assert not shut(app)
+    assert "Entry 2 of the ledger register." in plain_text(app)
+    (entry,) = ledger.entries[1:]
+    rows = session_of(app).flow.leaving.to_bytes("csv")
+    assert entry["release"]["sha256"] == digest(rows)
+    again = open_page(with_ledger(ledger.path))
+    assert not shut(again)
+    assert len(ledger.entries) == 2
+
+
+def test_another_release__is_counted_with_the_ledger_and_stops(folder: Path) -> None:
+    ledger = Ledger.new(folder / "register")
+    write_entry(open_page(with_ledger(ledger.path)))
+    ws = with_ledger(ledger.path)
+    ws.set(k=12, grouping="least")
+    (finding,) = [one for one in ws.flow.gate.findings if one.key.startswith("together: ")]
+    assert finding in ws.flow.gate.open
+    app = open_page(ws)
+    assert shut(app)
+    assert "Write the entry" not in [button.label for button in app.button]
+
+
+def test_data__begins_opens_and_closes_a_ledger(folder: Path) -> None:
+    app = open_data(session(10, "pack", NUMBERED, SCHEMA))
+    app.text_input(key="new ledger name").set_value("people of 2026")
+    click(app, "Begin")
+    assert session_of(app).ledger is not None
+    assert ledgers_in(folder) == ["people of 2026"]
+    assert "0 releases" in plain_text(app)
+    choice(app).select("No ledger").run()
+    assert session_of(app).ledger is None
+    Ledger.new(folder / "other")
+    app.run()
+    choice(app).select("other").run()
+    assert session_of(app).ledger is not None
+    assert session_of(app).ledger.name == "other"
+
+
+def test_data__says_who_is_recognised(folder: Path) -> None:
+    ledger = Ledger.new(folder / "register")
+    write_entry(open_page(with_ledger(ledger.path)))
+    ws = session(10, "pack", NUMBERED.iloc[100:], SCHEMA)
+    ws.use_ledger(OpenLedger.at(ledger.path))
+    n = len(NUMBERED) - 100
+    assert f"1 release: {n:,} of {n:,} people recognised." in plain_text(open_data(ws))
+
+
+@pytest.mark.parametrize("name", ["", " ", "../register", "a/b", ".hidden", "a\x00b"])
+def test_name__that_leads_elsewhere_is_refused_in_one_sentence(name: str, folder: Path) -> None:
+    app = open_data(session(10, "pack", NUMBERED, SCHEMA))
+    app.text_input(key="new ledger name").set_value(name)
+    click(app, "Begin")
+    assert session_of(app).ledger is None
+    assert ["This cannot be the name of a ledger" in error.value for error in app.error] == [True]
+    assert list(folder.iterdir()) == []
+
+
+def test_folder__is_the_operators_or_where_nobody_else_can_come_the_user_s(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ledger_folder() == folder.resolve()
+    assert path_in(folder, "a") == folder / "a.copse-ledger"
+    monkeypatch.setenv(FOLDER_VARIABLE, "relative")
+    assert ledger_folder() is None
+    monkeypatch.delenv(FOLDER_VARIABLE)
+    assert ledger_folder() is not None
+    monkeypatch.setattr(of_ledgers, "knows", lambda: True)
+    assert ledger_folder() is None
+
+
+def test_forgetting__closes_the_ledger(folder: Path) -> None:
+    ws = with_ledger(Ledger.new(folder / "register").path)
+    ws.forget()
+    assert ws.ledger is None

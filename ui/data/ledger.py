@@ -1,0 +1,54 @@
+"""A ledger of releases, opened or begun beside the table."""
+
+import streamlit as st
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.ledger.ledger import Ledger
+from ui.controls import count, plain, plural, problem
+from ui.decisions.ledger import OpenLedger, ledger_folder, ledgers_in, path_in
+from ui.workspace import Workspace
+
+NONE = "No ledger"
+WHAT = "With a ledger, each release is counted together with all before it. Nobody's name or value is in it."
+
+
+def ledger_panel(ws: Workspace) -> None:
+    """Draw which ledger is open, what it knows of these people, and the way to another or a new one; nothing where
+    this server has no place for ledgers."""
+    folder = ledger_folder()
+    if folder is None or ws.reading is None or ws.reading.in_pieces:
+        return
+    title = "Ledger of releases" if ws.ledger is None else f"Ledger of releases: {plain(ws.ledger.name)}"
+    with st.expander(title, icon=":material/history_edu:", key="ledger"):
+        st.markdown(WHAT if ws.ledger is None else of_these_people(ws, ws.ledger))
+        names = [NONE, *ledgers_in(folder)]
+        now = NONE if ws.ledger is None else ws.ledger.name
+        left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
+        place = names.index(now) if now in names else 0
+        name = left.selectbox("Ledger", names, index=place, format_func=plain, key=f"ledger {now}")
+        with right.form("new ledger", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+            new = st.text_input("Or begin a new one", placeholder="Its name", max_chars=80, key="new ledger name")
+            begin = st.form_submit_button("Begin")
+        try:
+            if begin:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                ws.use_ledger(OpenLedger.at(Ledger.new(path_in(folder, new)).path))
+                st.rerun()
+            if name != now:
+                ws.use_ledger(None if name == NONE else OpenLedger.at(path_in(folder, name)))
+                st.rerun()
+        except AnonymizerError as error:
+            problem(error)
+
+
+def of_these_people(ws: Workspace, opened: OpenLedger) -> str:
+    """Return how many releases a ledger has, and how many of the table's people are in them."""
+    releases = plural(len(opened.entries), "release")
+    reading, schema = ws.reading, ws.schema or ws.suggest()
+    if not opened.entries or reading is None or reading.in_pieces:
+        return f"**{releases}.** {WHAT}"
+    cells = ws.answers.get(
+        "ledger cells", (opened.head, reading.sha256, schema), lambda: opened.ledger.cells(ws.table, schema)
+    )
+    people = f"{count(cells.recognised)} of {count(cells.present)} people recognised"
+    return f"**{releases}: {people}.**" if cells.recognised else f"**{releases}, none of these people.**"
