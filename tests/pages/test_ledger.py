@@ -12,6 +12,7 @@ from anonymizer.schema import Schema
 from tests.pages.test_data import open_page as open_data
 from tests.pages.test_data import session_of
 from tests.pages.test_release import open_page, plain_text, session
+from tests.pages.test_reports import make_packet, members_of
 from tests.pages.test_twice import PEOPLE, QI, shut
 from ui.decisions import ledger as of_ledgers
 from ui.decisions.ledger import FOLDER_VARIABLE, OpenLedger, ledger_folder, ledgers_in, path_in
@@ -58,6 +59,10 @@ def test_release__is_entered_before_it_can_be_taken_away(folder: Path) -> None:
     (entry,) = ledger.entries[1:]
     rows = session_of(app).flow.leaving.to_bytes("csv")
     assert entry["release"]["sha256"] == digest(rows)
+    members = members_of(session_of(make_packet(app)).jobs["packet"].answer)
+    (report,) = (content for name, content in members.items() if name.endswith("report.json"))
+    assert entry["hash"] in report.decode()
+    assert entry["hash"] in members["report.html"].decode()
     again = open_page(with_ledger(ledger.path))
     assert not shut(again)
     assert len(ledger.entries) == 2

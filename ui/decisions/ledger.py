@@ -20,12 +20,12 @@ NAME = re.compile(r"\w(?:[\w .()-]{0,78}[\w)])?")
 @dataclass(frozen=True)
 class OpenLedger:
     """A ledger as it stood when it was read last: ``head``, its last entry; ``releases``, as the gate counts them, and
-    ``entries``: by the digest of each released file the number of its entry."""
+    ``entries``: by the digest of each released file the number and the hash of its entry."""
 
     ledger: Ledger
     head: str
     releases: tuple[OtherPeople, ...]
-    entries: dict[str, int]
+    entries: dict[str, tuple[int, str]]
 
     @classmethod
     def at(cls, path: Path) -> "OpenLedger":
@@ -35,7 +35,7 @@ class OpenLedger:
         ledger.require_key()
         entries = ledger.entries
         files = {
-            str(entry["release"]["sha256"]): number
+            str(entry["release"]["sha256"]): (number, str(entry["hash"]))
             for number, entry in enumerate(entries, 1)
             if entry["kind"] == "release"
         }

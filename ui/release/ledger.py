@@ -11,16 +11,17 @@ from ui.release.reports import statement_of
 from ui.workspace import Workspace
 
 
-def entered(ws: Workspace, release: Release, report: Report, name: str) -> bool:
-    """Return True when no ledger is open, or the release is in it; draws its entry, or the button that writes it.
-    ``name``: of the file."""
+def entered(ws: Workspace, release: Release, report: Report, name: str) -> Report | None:
+    """Return the report of what may be taken away, with its entry in the ledger that is open; ``None`` as long as it
+    has none. Draws the entry, or the button that writes it. ``name``: of the file."""
     opened = ws.ledger
     if opened is None or ws.table is None:
-        return True
+        return report
     sha256 = ws.answers.get("digest of the release", ws.flow.release, lambda: digest(release.to_bytes("csv")))
     if sha256 in opened.entries:
-        st.caption(f":material/history_edu: Entry {opened.entries[sha256]:,} of the ledger {plain(opened.name)}.")
-        return True
+        number, entry = opened.entries[sha256]
+        st.caption(f":material/history_edu: Entry {number:,} of the ledger {plain(opened.name)}.")
+        return ws.answers.get("report of the entry", (report, entry), lambda: report.with_ledger(number, entry))
     st.markdown(f"Its entry in the ledger **{plain(opened.name)}** comes first.")
     if st.button("Write the entry", key="write entry", icon=":material/history_edu:", type="primary"):
         words = statement_of(ws)
@@ -33,4 +34,4 @@ def entered(ws: Workspace, release: Release, report: Report, name: str) -> bool:
         else:
             ws.use_ledger(opened.again())
             st.rerun()
-    return False
+    return None

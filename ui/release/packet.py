@@ -47,7 +47,9 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
     with st.expander("Purpose, recipient, signatures", key="statement", icon=":material/edit:"):
         statement(ws)
     stem = file_stem(ws.reading.name if ws.reading else "")
-    locked = locked or not entered(ws, release, report, f"{stem}-released.csv")
+    if not locked:
+        entry = entered(ws, release, report, f"{stem}-released.csv")
+        report, locked = entry or report, entry is None
     audience = str(
         st.segmented_control(
             "Who is the packet for?", list(AUDIENCES), default="external", format_func=AUDIENCES.get, required=True,
