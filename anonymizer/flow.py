@@ -122,8 +122,8 @@ class Flow:
         same: dict[str, Any] = {name: getattr(self, name) for name in names}
         reasons, population = self.reasons if reasons is None else reasons, population or self.population
         earlier = self.earlier if earlier is None else earlier
-        same |= {"reasons": reasons, "population": population, "earlier": earlier, "stages": self._stages}
-        same["keep"] = self.keep if keep is None else keep
+        keep = self.keep if keep is None else keep
+        same |= {"reasons": reasons, "population": population, "earlier": earlier, "keep": keep, "stages": self._stages}
         return type(self)(self.table, schema or self.schema, self.settings.but(**changes), **same)
 
     def watch(self, progress: Progress) -> "Flow":
@@ -276,8 +276,8 @@ class Flow:
     def staying(self) -> NDArray[np.int64]:
         """(n',) the records not left out, ascending. Raises :class:`ParameterError` where none can be left out."""
         s, encoded = self.settings, replace(self.coarse, people=self.reached.people)
-        if self.keeps:
-            return rows_that_stay([one.class_of for one in self.keeps], s.k, encoded.person, s.suppression)
+        if self.classes_to_keep:
+            return rows_that_stay(self.classes_to_keep, s.k, encoded.person, s.suppression)
         how = s.generalizer, s.k, s.suppression, s.suppression_weight
         return staying_rows(encoded, self.pruning, *how, **self._dividing)
 
@@ -285,8 +285,7 @@ class Flow:
     def parts(self) -> Parts:
         """The records that share a box, of those that are not left out. Raises what :attr:`staying` raises."""
         s, encoded = self.settings, replace(self.coarse, people=self.reached.people)
-        how = {"rows": self.staying if self.left_out else None, **self._dividing}
-        how["earlier"] = [one.class_of for one in self.keeps]
+        how = {"rows": self.staying if self.left_out else None, "earlier": self.classes_to_keep, **self._dividing}
         return divide(encoded, self.pruning, s.generalizer, s.k, **how)
 
     @property
@@ -301,16 +300,21 @@ class Flow:
         return self.earlier if self.keep else ()
 
     @stage("schema", "earlier_to_keep")
-    def keeps(self) -> tuple[Earlier, ...]:
-        """The same, with the class of each row of this table in each of them."""
-        named = self.earlier_to_keep
-        rows = ((one,) if isinstance(one, Earlier) else one.of_rows(self.table, self.schema) for one in named)
-        return tuple(one for some in rows for one in some)
+    def keeps(self) -> tuple[NDArray[np.int64], ...]:
+        """The class of each row of this table (n,) in each of them."""
+        where = self.table, self.schema
+        rows = ((one,) if isinstance(one, Earlier) else one.of_rows(*where) for one in self.earlier_to_keep)
+        return tuple(one.class_of for some in rows for one in some)
+
+    @property
+    def classes_to_keep(self) -> tuple[NDArray[np.int64], ...]:
+        """The same; none where nothing is kept."""
+        return self.keeps if self.earlier_to_keep else ()
 
     @property
     def sequence_asked(self) -> NDArray[np.int64] | None:
         """The order of the records where the first of equals matters to the generalizer, and no generator was given."""
-        orderless = self.keeps or (self.settings.generalizer in ORDERLESS and not self.settings.suppression)
+        orderless = self.classes_to_keep or (self.settings.generalizer in ORDERLESS and not self.settings.suppression)
         return None if orderless or self.rng else self.sequence
 
     @stage("schema")
@@ -331,7 +335,7 @@ class Flow:
     @property
     def left_out(self) -> int:
         """Number of records that are left out."""
-        return len(self.table) - len(self.staying) if self.settings.suppression or self.keeps else 0
+        return len(self.table) - len(self.staying) if self.settings.suppression or self.classes_to_keep else 0
 
     @property
     def codes_there(self) -> EncodedTable:
@@ -518,7 +522,7 @@ class Flow:
         """What the release gives away by how its groups follow from sensitive values: the method is run again."""
         if not is_guided(self.schema, self.settings):
             return ()
-        if self.keeps:
+        if self.classes_to_keep:
             return (not_tried("This attack is not tried where earlier releases are kept."),)
         return beside_guidance(self.run, self.left_out, self.progress)
 
@@ -534,7 +538,8 @@ class Flow:
         gate = Gate(self.guidance).beside(judge(*about, self.values_in_classes, self.shared).findings)
         if not self.earlier:
             return gate
-        now = Now(self.table, self.schema, self.released, self.class_of, self.settings.k, self.encoded.person)
+        whose, k = self.encoded.person, self.settings.k
+        now = Now(self.table, self.schema, self.released, self.class_of, k, whose, self.keep)
         return gate.beside(beside_earlier(self.earlier, now))
 
     @property

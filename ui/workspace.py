@@ -102,6 +102,7 @@ class Workspace:
     history: History = field(default_factory=History)
     manner: ReadOptions | None = None
     ledger: OpenLedger | None = None
+    keep: bool = False
     decisions: Decisions = field(default_factory=Decisions)
     owner: Owner = field(default_factory=Owner)
     _flow: Flow | None = None
@@ -335,7 +336,7 @@ class Workspace:
         if not same_columns:
             self.states.clear()
             self.schema, self.settings, self.scenarios, self.history = None, Settings(), (), History()
-            self.manner, self.reasons = None, {}
+            self.manner, self.reasons, self.keep = None, {}, False
             if reading.in_pieces:
                 self.set(generalizer="uniform")  # whose figures follow from the tree alone
             self.decisions.begin()
@@ -448,8 +449,8 @@ class Workspace:
             flow = Flow(reading.frame, schema, settings, reading=reading, turn=self.turn, key=key)
         if (flow.schema, flow.settings, flow.reasons, flow.population) != (schema, settings, self.reasons, population):
             flow = flow.but(schema, self.reasons, population, **settings)
-        if (earlier := self._other_releases(flow)) != flow.earlier:
-            flow = flow.but(earlier=earlier)
+        if (self._other_releases(flow), self.keep) != (flow.earlier, flow.keep):
+            flow = flow.but(earlier=self._other_releases(flow), keep=self.keep)
         self._flow = flow
         return flow
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anonymizer.checking.linkage import look_alikes
 from anonymizer.checking.together import Together, bounds, cells_of, classes_in_common, together, value_sets
 from anonymizer.errors import ParameterError
-from anonymizer.gate.finding import Finding, Severity
+from anonymizer.gate.finding import Finding, Repair, Severity
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Kind, Schema
 from anonymizer.values import value_text
@@ -39,10 +39,15 @@ class Earlier:
         return cls(class_of, k)
 
 
+KEEP_EARLIER = Repair("Keep the earlier groups", keep=True)
+"""What leaves everybody in a group of k people that all releases share."""
+
+
 @dataclass(frozen=True, eq=False)
 class Now:
     """A release that is looked at: its table of n rows and schema, the ``released`` cells, the class of each row (n,),
-    -1 of those left out, ``k``, and whose each row is, -1 for nobody's, when rows are not persons."""
+    -1 of those left out, ``k``, and whose each row is, -1 for nobody's, when rows are not persons. ``keeps``: its
+    groups keep those of earlier releases."""
 
     table: pd.DataFrame
     schema: Schema
@@ -50,6 +55,12 @@ class Now:
     class_of: NDArray[np.int64]
     k: int
     person: NDArray[np.integer[Any]] | None
+    keeps: bool = False
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """What can be done where it leaves too few people together with earlier ones."""
+        return () if self.keeps else (KEEP_EARLIER,)
 
 
 class OtherPeople(Protocol):
@@ -107,7 +118,7 @@ class LastTable:
         before, people, n = self._persons(now.table[now.schema.person])
         sides = (before, self.class_of), (people, now.class_of)
         both = together([classes_of_persons(who, classes, n) for who, classes in sides], max(self.k, now.k))
-        return of_cells(both, "last time's release")
+        return of_cells(both, "last time's release", repairs=now.repairs)
 
     def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
         """Return the release of these rows by their persons; none where no column says whose they are."""
@@ -185,7 +196,8 @@ def beside_earlier(earlier: Sequence[Earlier | OtherPeople], now: Now) -> Iterab
     same = [one for one in earlier if isinstance(one, Earlier)]
     if same:
         before = "the release made before" if len(same) == 1 else f"the {len(same):,} releases made before"
-        yield of_cells(of_same_table(same, now), before, with_smaller_k(same, now), certain_values(same, now))
+        promised, certain = with_smaller_k(same, now), certain_values(same, now)
+        yield of_cells(of_same_table(same, now), before, promised, certain, now.repairs)
     for one in earlier:
         if not isinstance(one, Earlier):
             findings = one.beside(now)
@@ -243,9 +255,12 @@ def certain_values(same: Sequence[Earlier], now: Now) -> str:
     return "".join(sentences)
 
 
-def of_cells(both: Together, before: str, promised: str = "", certain: str = "") -> Finding:
+def of_cells(
+    both: Together, before: str, promised: str = "", certain: str = "", repairs: tuple[Repair, ...] = ()
+) -> Finding:
     """Return the finding of what releases leave together. ``before``: what the other ones are called; ``promised``,
-    ``certain``: sentences on what they promised, and on the values that they leave."""
+    ``certain``: sentences on what they promised, and on the values that they leave; ``repairs``: of what does not
+    hold."""
     why = (
         "Whoever has the releases puts rows together that hold the same unchanged values. The same table and settings "
         "give the same release again, which adds nothing."
@@ -256,4 +271,5 @@ def of_cells(both: Together, before: str, promised: str = "", certain: str = "")
         f"{both.below:,} of {both.persons:,} people",
         f"With {before}, {both.sentence}",
         certain.strip() if both.holds else f"{promised}{certain}{why}",
+        repairs=() if both.holds else repairs,
     )

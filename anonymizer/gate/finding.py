@@ -34,7 +34,8 @@ class Repair:
 
     ``words``: what is done, on a button. ``roles``: of columns; ``settings``: by name; ``missing``: texts that the file
     is to be read with as missing. ``ids``: what is done with the values of the column that says whose a row is: its
-    fields, by name. ``treats``: treatments of columns.
+    fields, by name. ``treats``: treatments of columns. ``keep``: whether groups keep those of earlier releases;
+    ``None`` for as it is.
     """
 
     words: str
@@ -43,6 +44,7 @@ class Repair:
     missing: tuple[str, ...] = ()
     ids: tuple[tuple[str, Any], ...] = ()
     treats: tuple[tuple[str, str], ...] = ()
+    keep: bool | None = None
 
     def apply(self, schema: Schema, settings: Settings) -> tuple[Schema, Settings]:
         """Return the roles and settings with the repair; how the file is read is for whoever has the file."""
@@ -63,6 +65,7 @@ class Repair:
             settings=tuple((name, settings[name]) for name, _ in self.settings),
             ids=tuple((field, getattr(schema[person], field)) for field, _ in self.ids) if person else (),
             treats=tuple((name, schema[name].treat) for name, _ in self.treats),
+            keep=None if self.keep is None else not self.keep,
         )
 
     @property
@@ -75,6 +78,7 @@ class Repair:
         words += [word for name, value in self.settings for word in (f"--{name.replace('_', '-')}", str(value))]
         words += [f"--treat={name}={treat}" for name, treat in self.treats]
         words += [f"--missing={text}" for text in self.missing]
+        words += ["--keep-earlier"] if self.keep else []
         for field, value in self.ids:
             words += ["--same-ids"] if field == "alike" else [f"--nobody={text}" for text in value]
         return shlex.join(words)

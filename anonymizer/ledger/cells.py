@@ -261,7 +261,7 @@ def _counted(cells: LedgerCells, now: Now) -> Finding:
     counted = [cells.classes[at] for at in cells.counted(now.k)]
     before = f"the release of {cells.days[0]}" if len(cells.lines) == 1 else f"the {len(counted):,} releases before"
     both = cells.together(now.class_of, now.k)
-    finding = of_cells(both, before)
+    finding = of_cells(both, before, repairs=now.repairs)
     if both.holds:
         return finding
     if cells.several:
@@ -271,8 +271,9 @@ def _counted(cells: LedgerCells, now: Now) -> Finding:
     earlier = cells_of(counted)[0]
     if promised < both.k and _is_unchanged(own, cell, earlier):
         return replace(of_cells(cells.together(now.class_of, promised), before), detail=UNCHANGED)
-    more = _leavers(own, cell, sizes, earlier, both.k) + _comers(own, earlier, now.k)
-    return replace(finding, detail=" ".join([*more, KEEP]))
+    leavers = _leavers(own, cell, sizes, earlier, both.k)
+    detail = " ".join([*leavers, *_comers(own, earlier, now.k), KEEP])
+    return replace(finding, detail=detail, repairs=() if leavers else finding.repairs)
 
 
 def _leavers(own: Classes, cell: Classes, sizes: NDArray[np.int64], earlier: Classes, k: int) -> list[str]:

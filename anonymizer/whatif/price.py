@@ -32,9 +32,9 @@ class Price:
 
 
 def repaired(flow: Flow, repair: Repair) -> Flow:
-    """Return the flow with a repair of roles or settings."""
+    """Return the flow with a repair of roles, settings, or what groups keep."""
     schema, settings = repair.apply(flow.schema, flow.settings)
-    return flow.but(schema=schema, **{name: settings[name] for name, _ in repair.settings})
+    return flow.but(schema=schema, keep=repair.keep, **{name: settings[name] for name, _ in repair.settings})
 
 
 def price_of(flow: Flow, several: Several, repair: Repair, progress: Progress = no_progress) -> Price:

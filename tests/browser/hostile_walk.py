@@ -204,8 +204,9 @@ def explore(page: Page, address: str, stranger: str, folder: Path) -> None:
     walk.panels("Release")
     make_packet(page)
     walk.fetch("CSV", "Parquet", "Report (JSON)", "External report (HTML)", "External report (PDF)")
-    make_packet(page, "For your own files")
-    walk.fetch("Internal report (HTML)", "Internal report (PDF)")
+    if SWEEPS:
+        make_packet(page, "For your own files")
+        walk.fetch("Internal report (HTML)", "Internal report (PDF)")
     walk.page_of("What if")
     views = page.get_by_test_id("stButtonGroup").first.get_by_role("radio")
     for number in range(views.count()):

@@ -57,7 +57,7 @@ def figure(page: Page, label: str) -> str:
     return str(number(page, label).last.inner_text())
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0)
 @pytest.mark.parametrize("table", TABLES)
 def test_drop__roles__release__download__verify(
     app_server: str, page: Page, data: Callable[[str], Path], tmp_path: Path, table: str

@@ -80,6 +80,19 @@ def test_anonymize__enters_a_release_before_its_file_and_stops_another(
     assert list(reasons.values()) == ["both stay in one office"]
 
 
+def test_keep_earlier__makes_groups_that_keep_those_of_the_ledger(capsys: Capture) -> None:
+    assert release("y1.csv") == 0
+    other = [*RUN, "--k", "12", "--grouping", "least", "--out", "y2.csv"]
+    assert main(other) == 1
+    assert not Path("y2.csv").exists()
+    capsys.readouterr()
+    assert main([*other, "--keep-earlier"]) == 0
+    assert "everybody is still in a group of at least 10 people." in capsys.readouterr().out
+    assert [entry["kind"] for entry in Ledger.open("register").entries] == ["note", "release", "release"]
+    assert main([*other[:-1], "y3.csv", "--keep-earlier"]) == 0
+    assert Path("y3.csv").read_bytes() == Path("y2.csv").read_bytes()
+
+
 def test_packing__uses_the_key_of_the_ledger() -> None:
     assert release("y1.csv") == 0
     assert main([word for word in RUN if word not in ("--ledger", "register")] + ["--k", "10", "--out", "x.csv"]) == 0

@@ -205,11 +205,13 @@ def test_command__writes_and_verifies_a_table(tmp_path: Path, capsys: pytest.Cap
     text = f"sqlite:///{path}?table=released"
     release, schema, verification = release_of()
     flow: Any = SimpleNamespace(settings=Settings(k=2), population=None, schema=schema)
-    result: Any = SimpleNamespace(release=release, verification=verification)
+    noted: dict[str, str] = {}
+    report: Any = SimpleNamespace(with_output=lambda sha256, override: noted.update(sha256))
+    result: Any = SimpleNamespace(release=release, verification=verification, report=report)
     address = address_from(text)
     assert ending_of(address) == "database"
-    sha256 = write_out(address, flow, result)
-    assert sha256 == digest(rows_bytes(rows_at(address)))
+    write_out(SimpleNamespace(out=address), flow, result, None, "")  # type: ignore[arg-type]
+    assert list(noted.values()) == [digest(rows_bytes(rows_at(address)))]
     words = ["verify", text, "--quasi-identifying", "age", "--sensitive", "note,cost,count,day", "--k"]
     assert main([*words, "2"]) == 0, capsys.readouterr()
     assert main([*words, "3"]) == 1

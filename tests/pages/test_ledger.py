@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -11,6 +12,7 @@ from anonymizer.ledger.ledger import Ledger
 from anonymizer.schema import Schema
 from tests.pages.test_data import open_page as open_data
 from tests.pages.test_data import session_of
+from tests.pages.test_gate import open_page as open_gate
 from tests.pages.test_release import open_page, plain_text, session
 from tests.pages.test_reports import make_packet, members_of
 from tests.pages.test_twice import PEOPLE, QI, shut
@@ -78,6 +80,24 @@ def test_another_release__is_counted_with_the_ledger_and_stops(folder: Path) -> 
     app = open_page(ws)
     assert shut(app)
     assert "Write the entry" not in [button.label for button in app.button]
+
+
+def test_ready__offers_to_keep_the_groups_of_the_ledger(folder: Path) -> None:
+    ledger = Ledger.new(folder / "register")
+    write_entry(open_page(with_ledger(ledger.path)))
+    ws = with_ledger(ledger.path)
+    ws.set(grouping="least", k=11)
+    app = open_gate(ws)
+    assert "in groups of fewer than" in plain_text(app)
+    click(app, "Keep the earlier groups")
+    assert ws.keep
+    assert not [one for one in ws.flow.gate.open if one.key.startswith("together: ")]
+    assert "Repaired: Keep the earlier groups." in plain_text(app)
+    classes = pd.DataFrame({"first": with_ledger(ledger.path).flow.class_of, "second": ws.flow.class_of})
+    assert classes.value_counts().min() >= 10
+    click(app, "Undo")
+    assert not ws.keep
+    assert [one for one in ws.flow.gate.open if one.key.startswith("together: ")]
 
 
 def test_data__begins_opens_and_closes_a_ledger(folder: Path) -> None:

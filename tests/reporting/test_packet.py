@@ -366,7 +366,8 @@ def test_pictures__say_the_figures_of_the_report() -> None:
 # The script that repeats it.
 
 
-@pytest.mark.parametrize(("audience", "generalizer"), [("internal", "refine"), ("external", "pack")])
+@pytest.mark.sweep(1)
+@pytest.mark.parametrize(("audience", "generalizer"), [("external", "pack"), ("internal", "refine")])
 def test_script__repeats_the_release(
     audience: str, generalizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from anonymizer.checking.linkage import LookAlikes
 from anonymizer.errors import AnonymizerError
 from anonymizer.flow import Flow
+from anonymizer.gate.earlier import Earlier
 from anonymizer.gate.finding import Gate, Several, Severity, kind_of, together
 from anonymizer.gate.shared import shared_values
 from anonymizer.reading.samples import hospital
@@ -59,7 +60,15 @@ def of_numbered_people() -> Flow:
     return Flow(visits(), schema, Settings(k=5, grouping="least"))
 
 
-FLOWS = [kept_by_mistake, of_persons, of_few_values, of_all_kinds, of_numbered_people]
+def beside_an_earlier_release() -> Flow:
+    """A second release of the same table: its groups part those of the first."""
+    table = hospital(300, 6)[["age", "sex", "diagnosis"]]
+    schema = Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
+    first = Flow(table, schema, Settings(k=4, grouping="least"))
+    return Flow(table, schema, Settings(k=5)).but(earlier=[Earlier(first.class_of, 4)])
+
+
+FLOWS = [kept_by_mistake, of_persons, of_few_values, of_all_kinds, of_numbered_people, beside_an_earlier_release]
 
 
 def text_of_file(flow: Flow) -> tuple[float, int]:
@@ -112,7 +121,7 @@ def test_every_price__is_what_taking_the_repair_gives(make) -> None:
         price = price_of(flow, one, repair)
         text = re.sub(r"\\|:\w+-badge", "", f"{effect_text(price)} {cost_text(price)}").strip()
         schema, settings = repair.apply(flow.schema, flow.settings)
-        afresh = Flow(flow.table, schema, settings)
+        afresh = Flow(flow.table, schema, settings, earlier=flow.earlier, keep=bool(repair.keep))
         if price.problem:
             with pytest.raises(AnonymizerError):
                 _ = afresh.judgement
@@ -121,6 +130,9 @@ def test_every_price__is_what_taking_the_repair_gives(make) -> None:
         files = file, text_of_file(afresh)
         assert text == badges(flow, afresh, files, one)
         assert (price.lost, price.loses) == pytest.approx([lost / 100 for lost, _ in files], rel=1e-12)
+        if repair.keep:
+            cells = pd.DataFrame({"first": flow.earlier[0].class_of, "second": afresh.class_of}).value_counts()
+            assert (price.left, cells.min() >= 4) == ("", True)
     if make is of_numbered_people:
         assert any(price_of(flow, one, repair).opens for one, repair in repairs)
 
@@ -134,6 +146,7 @@ def test_every_repair__can_be_taken_back(make) -> None:
                 back = repair.back(flow.schema, flow.settings)
                 after = repair.apply(flow.schema, flow.settings)
                 assert back.apply(*after) == (flow.schema, flow.settings)
+                assert (repair.keep, back.keep) in ((None, None), (True, False))
 
 
 def test_expected_seconds__are_those_of_what_is_not_shared() -> None:

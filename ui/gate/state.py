@@ -36,8 +36,10 @@ class Change:
         schema, settings = self.repair.apply(self.schema, self.settings)
         return schema.bare, settings
 
-    def holds(self, schema: Schema, settings: Settings) -> bool:
-        """Return whether what the repair changed is still as it left it."""
+    def holds(self, schema: Schema, settings: Settings, keep: bool) -> bool:
+        """Return whether what the repair changed is still as it left it. ``keep``: groups keep earlier ones."""
+        if self.repair.keep not in (None, keep):
+            return False
         if not {name for name, _ in (*self.repair.roles, *self.repair.treats)} <= {one.name for one in schema.columns}:
             return False
         return self.repair.apply(schema, settings) == (schema, settings)

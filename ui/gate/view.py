@@ -197,6 +197,7 @@ def effect(repair: Repair) -> str:
         parts.append(alike if field == "alike" else f"{', '.join(value)} becomes nobody")
     parts += [f"{name}: {words_of(how)}" for name, how in repair.treats]
     parts += [f"the file is read again, with {', '.join(repair.missing)} as missing"] * bool(repair.missing)
+    parts += ["groups are made of whole groups of the earlier releases"] * bool(repair.keep)
     return "; ".join(parts)
 
 
@@ -218,6 +219,7 @@ def apply_repair(ws: Workspace, repair: Repair, page: str) -> None:
     assert ws.schema is not None
     schema, settings = repair.apply(ws.schema, ws.settings)
     ws.set_schema(schema)
+    ws.keep = ws.keep if repair.keep is None else repair.keep
     ws.open({name: settings[name] for name, _ in repair.settings})
     show_in_widgets(page, dict(repair.settings))
 
@@ -227,7 +229,7 @@ def in_effect(ws: Workspace) -> tuple[Change, ...]:
     state = ws.state(GateState)
     if ws.schema is None:
         return ()
-    state.changes = tuple(one for one in state.changes if one.holds(ws.schema, ws.settings))
+    state.changes = tuple(one for one in state.changes if one.holds(ws.schema, ws.settings, ws.keep))
     return state.changes
 
 
