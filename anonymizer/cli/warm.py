@@ -35,8 +35,11 @@ Step = tuple[str, Callable[[], object]]
 PACKAGE = Path(__file__).parents[1]
 HELP = "import sys; from anonymizer.cli.warm import help_compiling; help_compiling(sys.argv[1])"
 """The program that helps to compile."""
-MEDIANS = "Compiling: a first release by median cuts"
-"""What it does first: loops of a release, while the other process compiles those of trees."""
+UNGROWN = "Compiling: a first release of one region"
+"""What it does first: loops of a release, while the other process compiles those of trees, which a table that
+cannot be divided does not need."""
+FEW = 1_000_000
+"""Rows of a leaf that no sample has."""
 MARK = "copse-compiled.txt"
 BEGUN = "begun: "
 """Before the digest of the sources in the mark, as long as not all of their loops are compiled."""
@@ -160,7 +163,7 @@ def help_compiling(folder: str) -> None:
     threading.Thread(target=end_with_input, daemon=True).start()
     work = steps()
     titles = [words for words, _ in work]
-    for number in (titles.index(MEDIANS), *range(len(work) - 1, titles.index(RELEASE), -1)):
+    for number in (titles.index(UNGROWN), *range(len(work) - 1, titles.index(RELEASE), -1)):
         if take(folder, number):
             work[number][1]()
 
@@ -265,7 +268,7 @@ def first_release() -> list[Step]:
     from anonymizer.pipeline import run_flow
 
     return [
-        (MEDIANS, lambda: run_flow(first_flow().but(grouping="median-mondrian"))),
+        (UNGROWN, lambda: run_flow(first_flow().but(min_leaf=FEW))),
         ("Compiling: a first release", lambda: run_flow(first_flow())),
     ]
 

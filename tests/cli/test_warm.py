@@ -86,13 +86,13 @@ def test_compile_loops__waits_for_another_process(package: Path, monkeypatch: py
 def test_two_processes__do_each_step_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second begins with the loops of a release, and goes on from the end; stages are said by the first."""
     done: list[str] = []
-    titles = ["tree", warm.TREE, warm.MEDIANS, warm.RELEASE, "numbers", "persons", "pieces"]
+    titles = ["tree", warm.TREE, warm.UNGROWN, warm.RELEASE, "numbers", "persons", "pieces"]
     monkeypatch.setattr(warm, "steps", lambda: [(title, lambda title=title: done.append(title)) for title in titles])
     monkeypatch.setattr(warm, "end_with_input", lambda: None)
     assert warm.take(str(tmp_path), titles.index("persons"))
     assert not warm.take(str(tmp_path), titles.index("persons"))
     warm.help_compiling(str(tmp_path))
-    assert done == [warm.MEDIANS, "pieces", "numbers"]
+    assert done == [warm.UNGROWN, "pieces", "numbers"]
 
 
 @pytest.mark.parametrize("status", [0, 1])
