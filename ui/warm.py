@@ -7,21 +7,22 @@ alone. Only made-up records are used. What stays loaded then is kept out of the 
 
 import gc
 import logging
+import os
 import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from anonymizer.cli.warm import RELEASE, STAGES, TREE, is_compiled, load_loops, load_stage
+from anonymizer.cli.warm import RELEASE, STAGES, is_compiled, load_loops, load_stage
 
 NAME = "warm-up"
 """Of the thread that warms up."""
-NEEDED = {"": "", "roles": "", "verify": "", "tree": TREE, "gate": RELEASE, "release": RELEASE}
+NEEDED = {"": "", "roles": "", "verify": "", "tree": RELEASE, "gate": RELEASE, "release": RELEASE}
 """The stage of the compiler that a page waits for, "" for none; every other page waits for its end."""
 COMPILER = (sys.executable, "-m", "anonymizer", "compile")
 LINE = re.compile(r" *([0-9]+)% (.+)")
@@ -72,6 +73,9 @@ WARM_UP = WarmUp()
 
 AGAIN_AFTER = 30.0
 """Seconds after which a warm-up that failed is tried again."""
+
+GIVES_WAY = 10
+"""How nice the process that compiles is."""
 
 PAUSE = 5.0
 """Seconds after a drawing until garbage is collected."""
@@ -124,6 +128,7 @@ def compile_beside() -> None:
     with subprocess.Popen(
         COMPILER, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8"
     ) as WARM_UP.compiler:
+        give_way(WARM_UP.compiler.pid)
         for line in WARM_UP.compiler.stderr or ():
             if (step := LINE.fullmatch(line.rstrip())) is None:
                 continue
@@ -132,6 +137,14 @@ def compile_beside() -> None:
                 load_stage(step[2])
                 WARM_UP.loaded |= {step[2]}
     WARM_UP.compiler = None
+
+
+def give_way(process: int) -> None:
+    """Let this process, which draws pages, go before another one, and before those that it starts, where the system
+    can: what is compiled after a first tree must not hold that up."""
+    if sys.platform != "win32":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, process, GIVES_WAY)
 
 
 def sweep() -> None:

@@ -1,6 +1,7 @@
 """What is run at start to have everything compiled."""
 
 import gc
+import os
 import sys
 import threading
 import weakref
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.cli.warm import TREE, load_loops
+from anonymizer.cli.warm import RELEASE, TREE, load_loops
 from tests.pages.test_data import SHELL, session_of
 from tests.waiting import PATIENCE, wait_until
 from ui import warm
@@ -72,7 +73,8 @@ def test_frame__sweeps_when_a_table_came_or_went(monkeypatch: pytest.MonkeyPatch
 
 STEPS = """
 import os, sys, time
-for line in ("Copse compiles itself", "  0% Loading", "  7% Ready for a first tree", " 31% Compiling: boxes"):
+for line in ("Copse compiles itself", "  0% Loading", "  7% Ready for a first tree",
+             "  9% Ready for a first release", " 31% Compiling: boxes"):
     print(line, file=sys.stderr, flush=True)
 while not os.path.exists(sys.argv[1]):
     time.sleep(0.05)
@@ -93,12 +95,17 @@ def test_pages__wait_for_the_loops_that_they_need_and_for_no_others(
     thread = threading.Thread(target=warm.compile_beside, daemon=True)
     thread.start()
     wait_until(lambda: warm_up.share == 0.31)
-    assert (warm_up.words, loaded, warm_up.loaded) == ("Compiling: boxes", [TREE], {TREE})
-    assert all(map(warm_up.is_ready, ("", "roles", "verify", "tree")))
-    assert not any(map(warm_up.is_ready, ("gate", "release", "what_if", "forest")))
-    app.switch_page("../pages/tree.py").run()
-    assert not app.get("progress")
+    assert (warm_up.words, loaded, warm_up.loaded) == ("Compiling: boxes", [TREE, RELEASE], {TREE, RELEASE})
+    assert all(map(warm_up.is_ready, ("", "roles", "verify", "tree", "gate", "release")))
+    assert not any(map(warm_up.is_ready, ("what_if", "forest")))
+    assert warm_up.compiler is not None
+    if sys.platform != "win32":
+        assert os.getpriority(os.PRIO_PROCESS, warm_up.compiler.pid) == warm.GIVES_WAY
     app.switch_page("../pages/gate.py").run()
+    assert not app.get("progress")
+    warm_up.loaded.remove(RELEASE)
+    assert not any(map(warm_up.is_ready, ("tree", "gate", "release")))
+    app.switch_page("../pages/tree.py").run()
     assert "boxes" in app.get("progress")[0].proto.text
     (tmp_path / "end").touch()
     thread.join()
