@@ -193,7 +193,10 @@ PROGRAMS = {"two", "postgresql", "app_server", "guarded", "alone", "own", "small
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what starts programs, and properties that are tried on made-up cases. Leave out cases of tests marked as
     sweeps, unless all are wanted, or one is asked for by its name."""
+    long = frozenset((ROOT / "tests" / "long.txt").read_text("utf-8").splitlines())
     for item in items:
+        if item.nodeid.partition("[")[0] in long:
+            item.add_marker("long")
         if PROGRAMS & set(getattr(item, "fixturenames", ())) or item.path.parent.name in ("workers", "server", "door"):
             item.add_marker("programs")
         if hypothesis.is_hypothesis_test(getattr(item, "obj", None)):

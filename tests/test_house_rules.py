@@ -416,6 +416,19 @@ def test_of_two(a): ...
 """
 
 
+def test_long_tests__that_are_named_are_there() -> None:
+    lines = [line for line in (ROOT / "tests" / "long.txt").read_text("utf-8").splitlines() if line[:1] != "#"]
+    files = {line.partition("::")[0] for line in lines}
+    functions = {
+        f"{file}::{node.name}"
+        for file in files
+        for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert [line for line in lines if line not in functions] == []
+    assert len(lines) == len(set(lines)) > 100
+
+
 def test_sweeps__run_some_cases_and_all_where_they_are_asked_for(tmp_path: Path) -> None:
     folder, case = str(tmp_path), f"{tmp_path / 'test_sample.py'}::test_of_pairs[1-2]"
     text, counted = run_sample(SWEEP, tmp_path, "-s", folder, COPSE_SWEEPS="")
