@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numba
 import pytest
 
 from anonymizer.cli import warm
 from anonymizer.cli.main import main
 from anonymizer.cli.options import ProgressBar
-from anonymizer.loops import CPUCodeLibrary, CPUContext, Dispatcher, IndexDataCacheFile, njit
+from anonymizer.loops import CPUCodeLibrary, CPUContext, Dispatcher, IndexDataCacheFile
 from anonymizer.releasing.files import lock_folder
 from tests.waiting import PATIENCE
 
@@ -295,11 +296,11 @@ def test_compiling__makes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_loop__is_one_part_of_another_for_all_numbers_that_stand_in_calls() -> None:
     """Of a part there is no machine code, which is what takes long; Python can call the loop all the same."""
 
-    @njit
+    @numba.njit
     def inner(step):  # type: ignore[no-untyped-def]
         return step + 1
 
-    @njit
+    @numba.njit
     def outer(step):  # type: ignore[no-untyped-def]
         return inner(0) + inner(1) + inner(-1) + inner(step)
 
