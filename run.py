@@ -21,8 +21,8 @@ HELP = """python run.py [COMMAND] [OPTIONS]
   (nothing)  set up, and open the dashboard; options go to Streamlit: python run.py --server.port 8600
   test       set up, and run every test, browser walks included; options go to pytest: python run.py test -k verify
   test --quick
-             the same without browsers, servers, clusters, databases, and what takes more than a second: what to run after
-             each change
+             the same without browsers, servers, clusters, databases, and what takes more than a second: what to run
+             after each change
   fuzz       set up, read thousands of damaged files, python run.py fuzz 5000 (of each kind; a second number says where
              their seeds begin), and run every case of the tests that are sweeps
   lint       set up, and check style, types and the imports between modules
