@@ -1,7 +1,7 @@
 """Compiled loops: numba's ``njit``, with machine code that several processes may keep in one place at once.
 
 A loop that another one calls becomes part of that one's machine code. numba optimizes it and writes its machine code
-alone first, at each depth of calls, which took half of the time to compile; here only a loop that Python calls has
+alone first, at each depth of calls, which took a third of the time to compile; here only a loop that Python calls has
 machine code of its own. All whole numbers that stand in calls of a loop are of one version of it.
 """
 

@@ -169,7 +169,8 @@ class Workspace:
         where a project with one decided."""
         before = self.decisions.last
         last = () if before is None or before.profile is None else (before.release,)
-        last += () if self.ledger is None else self.ledger.releases
+        in_pieces = self.reading is not None and self.reading.in_pieces
+        last += () if self.ledger is None or in_pieces else self.ledger.releases
         if not self.releases:
             return last
         now, entries = (

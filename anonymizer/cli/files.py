@@ -40,7 +40,7 @@ from anonymizer.values import plural
 CLUSTER = ("scheduler", "workers", "memory", "spill")
 ALONE = (
     "check", "project", "earlier", "attack", "packet", "internal_packet", "internal", "external", "population",
-    "fraction", "last_table", "last_release", "ledger", "to",
+    "fraction", "last_table", "last_release", "keep_earlier", "ledger", "to",
 )  # fmt: skip
 """Options that take one table in memory."""
 LARGE = 2_000_000

@@ -1,4 +1,4 @@
-"""``copse verify r1.csv r2.csv …``: released files held together, alone or beside the table they were made from."""
+"""``copse verify r1.csv r2.csv …``: released files checked together, alone or beside the table they were made from."""
 
 import argparse
 from collections.abc import Callable
@@ -70,7 +70,7 @@ def require_together(options: argparse.Namespace) -> None:
         if isinstance(path, Address) or not Path(path).is_file():
             raise ParameterError(
                 f"{path.name if isinstance(path, Address) else path} is no file.",
-                remedy="Name released files: several releases are held together as files.",
+                remedy="Name released files: several releases are checked together as files.",
             )
     for name in ("report", "clean_copy"):
         if getattr(options, name):

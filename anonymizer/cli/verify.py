@@ -71,7 +71,10 @@ def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
     )
     check.add_argument("input", help=f"the released file ({ENDINGS}), folder or packet, or the address of a table")
     check.add_argument(
-        "others", nargs="*", metavar="another", help="further released files of the same people: all are held together"
+        "others",
+        nargs="*",
+        metavar="another",
+        help="more released files of the same people: all are checked together",
     )
     add_roles(check)
     add_reading(check)

@@ -249,8 +249,8 @@ def certain_values(same: Sequence[Earlier], now: Now) -> str:
         persons = [len(np.unique(who[rows & (who >= 0)])) for rows in (alone, all_of_them)]
         if persons[1] > persons[0]:
             sentences.append(
-                f"The values in all of their groups leave one of {name!r} to {persons[1]:,} people, this release alone "
-                f"to {persons[0]:,}. "
+                f"All releases together leave one possible {name!r} for {persons[1]:,} people, this release alone for "
+                f"{persons[0]:,}. "
             )
     return "".join(sentences)
 

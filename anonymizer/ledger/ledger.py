@@ -297,7 +297,7 @@ class Ledger:
             if digest(content) == expected:
                 return Members.from_bytes(content)
         raise ReadError(
-            f"The members of entry {entry.line:,} are absent, or not what was written.",
+            f"The members of entry {entry.line:,} are missing, or not what was written.",
             remedy=f"Restore the files of {self.members_path.name}.",
         )
 

@@ -69,7 +69,7 @@ def _take_over(lock: Path) -> int:
 
 
 def _busy(since: str) -> ParameterError:
-    return ParameterError(f"Somebody writes this ledger since {since}.", remedy="Try again.")
+    return ParameterError(f"Somebody has been writing this ledger since {since}.", remedy="Try again.")
 
 
 def _keep(handle: int) -> bool:

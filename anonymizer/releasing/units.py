@@ -94,8 +94,8 @@ def rows_that_stay(earlier: Sequence[Classes], k: int, person: Classes | None, s
     n, rows = len(earlier[0]), waiting(earlier, k, person)
     if len(rows) > share * n + 1e-9:
         raise GuaranteeError(
-            f"{plural(len(rows), 'row')} of people who are in no earlier release: fewer than {k:,}, who could be told "
-            "apart by that.",
+            f"{plural(len(rows), 'row')} of people who are in no earlier release, fewer than {k:,}: being new would "
+            "tell them apart.",
             remedy=f"Let them wait for the next release: a suppression of {np.ceil(len(rows) / n * 1000) / 1000:g}.",
         )
     return np.delete(np.arange(n), rows)

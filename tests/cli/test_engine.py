@@ -60,6 +60,7 @@ def test_folder_in__folder_out_and_checked(folder: Path, tmp_path: Path, capsys:
         (["--out", "out.csv"], "released as a folder"),
         ([], "into a new folder"),
         (["--out", "out", "--check"], "--check takes one table in memory"),
+        (["--out", "out", "--keep-earlier"], "--keep-earlier takes one table in memory"),
         (["--out", "out", "--generalizer", "tiered"], "'tiered' takes one table in memory"),
     ],
 )

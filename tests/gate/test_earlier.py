@@ -189,6 +189,6 @@ def test_values__that_all_groups_leave_are_told() -> None:
     now = Now(table, schema, table, np.array([0, 0, 0, 1, 1, 1, 0, 1]), 2, None)
     other = np.array([0, 1, 0, 1, 0, 1, 0, 1])
     (finding,) = beside_earlier([Earlier(other, 2)], now)
-    assert "leave one of 'ill' to 8 people, this release alone to 0." in finding.detail
+    assert "leave one possible 'ill' for 8 people, this release alone for 0." in finding.detail
     (finding,) = beside_earlier([Earlier(now.class_of, 2)], now)
     assert finding.detail == ""

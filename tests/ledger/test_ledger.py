@@ -301,7 +301,7 @@ def test_erase__removes_a_person_and_keeps_the_chain_whole(first: tuple[Ledger, 
     with pytest.raises(ParameterError, match="No release of this ledger has this person"):
         ledger.erase("patient-0007")
     file.write_bytes(before)
-    assert ledger.faults() == ("The members of entry 2 are absent, or not what was written.",)
+    assert ledger.faults() == ("The members of entry 2 are missing, or not what was written.",)
 
 
 # Merging.
@@ -341,14 +341,14 @@ def age(ledger: Ledger, minutes: float) -> Path:
 def test_lock__keeps_others_out_for_ten_minutes(first: tuple[Ledger, Result], tmp_path: Path) -> None:
     ledger = copy_of(first[0], tmp_path)
     lock = age(ledger, 9.5)
-    with pytest.raises(ParameterError, match=r"Somebody writes this ledger since \d\d:\d\d\. Try again\."):
+    with pytest.raises(ParameterError, match=r"Somebody has been writing this ledger since \d\d:\d\d\. Try again\."):
         add(ledger, first[1])
     assert lock.exists()
     age(ledger, 10.5)
     add(ledger, first[1])
     assert not lock.exists()
     lock.write_text("nonsense")
-    with pytest.raises(ParameterError, match="Somebody writes this ledger"):
+    with pytest.raises(ParameterError, match="Somebody has been writing this ledger"):
         ledger.erase("patient-0001")
 
 
@@ -357,7 +357,7 @@ def test_lock__of_who_still_writes_here_is_not_taken_over(first: tuple[Ledger, R
     ledger = copy_of(first[0], tmp_path)
     with lock_ledger(ledger.path):
         age(ledger, 60)
-        with pytest.raises(ParameterError, match="Somebody writes this ledger"):
+        with pytest.raises(ParameterError, match="Somebody has been writing this ledger"):
             add(ledger, first[1])
     assert len(ledger.entries) == 2
     add(ledger, first[1])
@@ -376,7 +376,7 @@ def test_two_writers__are_both_in_the_ledger_or_one_is_refused(first: tuple[Ledg
         answers = list(pool.map(write, range(6)))
     hashes = [answer for answer in answers if " " not in answer]
     assert len(hashes) >= 1
-    assert all(answer in hashes or "Somebody writes this ledger" in answer for answer in answers)
+    assert all(answer in hashes or "Somebody has been writing this ledger" in answer for answer in answers)
     assert sorted(entry["hash"] for entry in ledger.entries[2:]) == sorted(hashes)
     assert ledger.faults() == ()
 

@@ -12,6 +12,8 @@ from anonymizer.ledger.ledger import Ledger
 from anonymizer.schema import Schema
 from tests.pages.test_data import open_page as open_data
 from tests.pages.test_data import session_of
+from tests.pages.test_folder import places
+from tests.pages.test_folder import session as in_pieces
 from tests.pages.test_gate import open_page as open_gate
 from tests.pages.test_release import open_page, plain_text, session
 from tests.pages.test_reports import make_packet, members_of
@@ -19,6 +21,8 @@ from tests.pages.test_twice import PEOPLE, QI, shut
 from ui.decisions import ledger as of_ledgers
 from ui.decisions.ledger import FOLDER_VARIABLE, OpenLedger, ledger_folder, ledgers_in, path_in
 from ui.workspace import Workspace
+
+__all__ = ["places"]
 
 NUMBERED = PEOPLE.assign(patient=[f"p{number:04}" for number in range(len(PEOPLE))])
 SCHEMA = Schema.of(NUMBERED, quasi_identifying=QI, sensitive=["diagnosis"], person="patient")
@@ -93,6 +97,7 @@ def test_ready__offers_to_keep_the_groups_of_the_ledger(folder: Path) -> None:
     assert ws.keep
     assert not [one for one in ws.flow.gate.open if one.key.startswith("together: ")]
     assert "Repaired: Keep the earlier groups." in plain_text(app)
+    assert "Both make groups anew. To keep the earlier ones, name them" in plain_text(open_page(ws))
     classes = pd.DataFrame({"first": with_ledger(ledger.path).flow.class_of, "second": ws.flow.class_of})
     assert classes.value_counts().min() >= 10
     click(app, "Undo")
@@ -146,6 +151,31 @@ def test_folder__is_the_operators_or_where_nobody_else_can_come_the_user_s(
     assert ledger_folder() is not None
     monkeypatch.setattr(of_ledgers, "knows", lambda: True)
     assert ledger_folder() is None
+
+
+def test_table_in_pieces__is_not_counted_and_says_so(places: tuple[Path, Path], folder: Path) -> None:
+    ws = in_pieces(places[0])
+    ws.use_ledger(OpenLedger.at(Ledger.new(folder / "register").path))
+    write_entry(open_page(with_ledger(ws.ledger.ledger.path)))  # type: ignore[union-attr]
+    ws.use_ledger(OpenLedger.at(folder / "register.copse-ledger"))
+    assert ws.flow.earlier == ()
+    assert not open_gate(ws).exception
+    assert "A table in pieces is not counted with a ledger." in plain_text(open_data(ws))
+
+
+def test_begin__says_in_one_sentence_that_it_could_not_be_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    app = open_data(session(10, "pack", NUMBERED, SCHEMA))
+    app.text_input(key="new ledger name").set_value("register")
+    monkeypatch.setattr("anonymizer.ledger.ledger.write_once", full)
+    click(app, "Begin")
+    assert not app.exception
+    assert ["The ledger could not be written" in error.value for error in app.error] == [True]
+    assert session_of(app).ledger is None
 
 
 def test_forgetting__closes_the_ledger(folder: Path) -> None:

@@ -76,7 +76,9 @@ import os, sys, time
 for line in ("Copse compiles itself", "  0% Loading", "  7% Ready for a first tree",
              "  9% Ready for a first release", " 31% Compiling: boxes"):
     print(line, file=sys.stderr, flush=True)
-while not os.path.exists(sys.argv[1]):
+for _ in range(12_000):
+    if os.path.exists(sys.argv[1]):
+        break
     time.sleep(0.05)
 """
 

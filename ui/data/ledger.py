@@ -2,21 +2,25 @@
 
 import streamlit as st
 
-from anonymizer.errors import AnonymizerError
+from anonymizer.errors import AnonymizerError, ReadError
 from anonymizer.ledger.ledger import Ledger
 from ui.controls import count, plain, plural, problem
 from ui.decisions.ledger import OpenLedger, ledger_folder, ledgers_in, path_in
 from ui.workspace import Workspace
 
 NONE = "No ledger"
-WHAT = "With a ledger, each release is counted together with all before it. Nobody's name or value is in it."
+WHAT = "With a ledger, each release is counted together with all before it. Keep its files as you keep the table."
+IN_PIECES = "A table in pieces is not counted with a ledger."
 
 
 def ledger_panel(ws: Workspace) -> None:
     """Draw which ledger is open, what it knows of these people, and the way to another or a new one; nothing where
     this server has no place for ledgers."""
     folder = ledger_folder()
-    if folder is None or ws.reading is None or ws.reading.in_pieces:
+    if folder is None or ws.reading is None:
+        return
+    if ws.reading.in_pieces:
+        st.caption(IN_PIECES)
         return
     title = "Ledger of releases" if ws.ledger is None else f"Ledger of releases: {plain(ws.ledger.name)}"
     with st.expander(title, icon=":material/history_edu:", key="ledger"):
@@ -39,13 +43,16 @@ def ledger_panel(ws: Workspace) -> None:
                 st.rerun()
         except AnonymizerError as error:
             problem(error)
+        except OSError as error:
+            remedy = "Make room, or ask who runs this server to let it write there."
+            problem(ReadError(f"The ledger could not be written: {error.strerror}.", remedy=remedy))
 
 
 def of_these_people(ws: Workspace, opened: OpenLedger) -> str:
     """Return how many releases a ledger has, and how many of the table's people are in them."""
     releases = plural(len(opened.entries), "release")
     reading, schema = ws.reading, ws.schema or ws.suggest()
-    if not opened.entries or reading is None or reading.in_pieces:
+    if not opened.entries or reading is None:
         return f"**{releases}.** {WHAT}"
     cells = ws.answers.get(
         "ledger cells", (opened.head, reading.sha256, schema), lambda: opened.ledger.cells(ws.table, schema)

@@ -112,6 +112,8 @@ def do_it_again(ws: Workspace, report: Report) -> None:
         st.markdown("Or in Python, with the downloaded report renamed to `REPORT.json`:")
         st.code(report.provenance.python, language="python", wrap_lines=True)
         st.caption(ORDERS[ws.settings.order])
+        if ws.flow.classes_to_keep:
+            st.caption("Both make groups anew. To keep the earlier ones, name them: `--earlier`, `--ledger`.")
 
 
 def reason_field(ws: Workspace, report: Report) -> str:
