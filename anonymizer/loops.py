@@ -28,10 +28,15 @@ _overload = Dispatcher.get_overload
 _executable = CPUContext.get_executable
 
 
-def njit(loop: Callable[..., Any] | None = None, **options: Any) -> Any:
+def njit(loop: Callable[..., Any] | None = None, *, makes_arrays: bool = True, **options: Any) -> Any:
     """Return a loop that is compiled when it is first called, for the types of its arguments; it is kept on disk, and
-    holds no lock of Python's. ``options``: of numba's."""
-    decorate = _compiler(cache=True, nogil=True, no_cfunc_wrapper=True, **options)
+    holds no lock of Python's. ``options``: of numba's.
+
+    ``makes_arrays`` = False: it reads and writes the arrays of its caller and makes none, so nobody counts who uses
+    them. Counting takes about half the time of a loop that is called for a few records; one that makes an array all the
+    same does not compile.
+    """
+    decorate = _compiler(cache=True, nogil=True, no_cfunc_wrapper=True, _nrt=makes_arrays, **options)
     return decorate if loop is None else decorate(loop)
 
 
@@ -71,7 +76,8 @@ def _part_of(loop: Any) -> Any:
         return loop
     part = vars(loop).get("copse_part")
     if part is None:
-        part = _compiler(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(loop.py_func)
+        counts = loop.targetoptions.get("_nrt", True)
+        part = _compiler(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=counts)(loop.py_func)
         loop.copse_part = part
     return part
 

@@ -15,7 +15,7 @@ import numpy as np
 from anonymizer.loops import njit
 
 
-@njit
+@njit(makes_arrays=False)
 def mark_sides(row, start, end, stride, code_left, side, goes_left):
     """Mark the records start..end that go left, and return how many: codes up to ``code_left``, or, where that is -1,
     whatever can be packed for which ``side`` is 1."""
@@ -32,7 +32,7 @@ def mark_sides(row, start, end, stride, code_left, side, goes_left):
     return n_left
 
 
-@njit
+@njit(makes_arrays=False)
 def pairs_to_swap(goes_left, start, n_left, from_left, from_right):
     """Write the positions to swap so that the records that go left come first; return how many pairs.
 
@@ -50,7 +50,7 @@ def pairs_to_swap(goes_left, start, n_left, from_left, from_right):
     return pairs
 
 
-@njit
+@njit(makes_arrays=False)
 def swap(row, from_left, from_right, pairs):
     """Exchange the values of a row at paired positions."""
     for i in range(pairs):
@@ -58,7 +58,7 @@ def swap(row, from_left, from_right, pairs):
         row[a], row[b] = row[b], row[a]
 
 
-@njit
+@njit(makes_arrays=False)
 def swap_rows(table, from_left, from_right, pairs):
     """Exchange the rows of a table at paired positions."""
     for i in range(pairs):

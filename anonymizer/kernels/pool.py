@@ -25,7 +25,7 @@ def pool_layout(n_codes, width):
     return offsets, size
 
 
-@njit
+@njit(makes_arrays=False)
 def pays_pool(n, active, offsets, n_codes, width):
     """Return True where n records of the active pooled columns are more to read than the cells of their histograms."""
     count, cells = 0, 0
@@ -36,7 +36,7 @@ def pays_pool(n, active, offsets, n_codes, width):
     return n * count > cells
 
 
-@njit
+@njit(makes_arrays=False)
 def add_pool(pool, columns, start, end, active, offsets, width, criterion):
     """Write the histograms of the records start..end for all active pooled columns."""
     for j in range(active.shape[0]):
@@ -46,7 +46,7 @@ def add_pool(pool, columns, start, end, active, offsets, width, criterion):
             add_records(cells, columns.packed[j], columns.responses, start, end, columns.stride, width, criterion)
 
 
-@njit
+@njit(makes_arrays=False)
 def divide_pool(stack_pool, at, smaller_pool, small_left, active, offsets, n_codes, width):
     """Turn a node's pool at row ``at`` into its right child's there and its left child's at the next row.
 

@@ -1,4 +1,8 @@
-"""The best split of one column from its histogram: cells of (code, sum), flat."""
+"""The best split of one column from its histogram: cells of (code, sum), flat.
+
+A small node holds few of the codes and classes, so its cells that are not empty are copied side by side first: what is
+tried of a column costs what the node holds, whatever the table has.
+"""
 
 import numpy as np
 
@@ -15,7 +19,7 @@ def x_log_x(x, table):
     return x * np.log2(x)
 
 
-@njit
+@njit(makes_arrays=False)
 def purity(sums, n, criterion, table):
     """Return what a split maximizes, added over its two sides; the gain is what it exceeds the parent's by.
 
@@ -32,7 +36,7 @@ def purity(sums, n, criterion, table):
     return total / n
 
 
-@njit
+@njit(makes_arrays=False)
 def add_records(hist, row, responses, start, end, stride, width, criterion):
     """Add the records start..end of one packed column to a histogram of (code, sum) cells.
 
@@ -69,7 +73,7 @@ def add_records(hist, row, responses, start, end, stride, width, criterion):
             hist[row[i]] += 1
 
 
-@njit
+@njit(makes_arrays=False)
 def add_side(goes_left, side, responses, start, sums):
     """Add the responses of the records from ``start`` on that go to one side, 1 left, 0 right, to ``sums`` (r,)."""
     for i in range(goes_left.shape[0]):
@@ -78,7 +82,7 @@ def add_side(goes_left, side, responses, start, sums):
                 sums[q] += responses[start + i, q]
 
 
-@njit
+@njit(makes_arrays=False)
 def present_codes(hist, row, start, end, n_codes, stride, width, criterion, bits, top, present):
     """Write the codes that occur among the records start..end, ascending, into ``present``; return how many.
 
@@ -134,7 +138,28 @@ def _de_bruijn_table() -> np.ndarray:
 DE_BRUIJN = _de_bruijn_table()
 
 
-@njit
+@njit(makes_arrays=False)
+def sums_there(total, criterion, there):
+    """Write which sums of a node are of classes that it holds, or of numbers, into ``there``; return how many."""
+    n_there = 0
+    for c in range(total.shape[0]):
+        if criterion == SSE or total[c] > 0:
+            there[n_there] = c
+            n_there += 1
+    return n_there
+
+
+@njit(makes_arrays=False)
+def copy_cells(hist, width, present, n_present, there, cells):
+    """Write the sums ``there`` of the present codes, one code after the other, into ``cells``."""
+    n_there = there.shape[0]
+    for position in range(n_present):
+        cell, to = present[position] * width, position * n_there
+        for c in range(n_there):
+            cells[to + c] = hist[cell + there[c]]
+
+
+@njit(makes_arrays=False)
 def highest_between(heights, first, last):
     """Return the greatest of the heights of the codes after ``first`` up to ``last``."""
     highest = 0
@@ -143,37 +168,38 @@ def highest_between(heights, first, last):
     return highest
 
 
-@njit
+@njit(makes_arrays=False)
 def best_cut(
-    hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best, heights
+    cells, order, n_present, total, n, min_leaf, criterion, table, left, right, tolerance, best, present, heights
 ):
-    """Return the best cut of an ordered column: (score, position); the first ``position`` present codes go left.
+    """Return the best cut of codes in an order: (score, position); the first ``position`` of them go left.
 
-    ``heights`` (b,): of a public hierarchy, how high the node is that holds a code and the one before it; no entry, or
-    a first one below 0, for none. A cut then lies where the highest node of those present has its parts.
+    ``order``: of each code its place in ``cells``. ``heights`` (b,): of a public hierarchy, how high the node is that
+    holds a code and the one before it; no entry, or a first one below 0, for none. A cut then lies where the highest
+    node of the ``present`` codes has its parts.
 
     Starts from the score ``best``; a position of 0 says that nothing beat it by more than ``tolerance``. With
     classes, a cut inside a run of codes that all hold one and the same class is passed over when both
     neighbouring cuts are allowed: the score is convex along the run, so one of them is at least as good.
     """
-    where = 0
-    left[:] = 0
-    right[:] = total
+    where, width = 0, total.shape[0]
+    for c in range(width):
+        left[c], right[c] = 0, total[c]
     n_left = 0
     previous = 0
     run_class = -1
     in_hierarchy = heights.shape[0] > 0 and heights[0] >= 0
     highest = highest_between(heights, present[0], present[n_present - 1]) if in_hierarchy else 0
     for position in range(n_present):
-        cell = present[position] * width
+        cell = order[position] * width
         if criterion == SSE:
-            size = int(hist[cell])
+            size = int(cells[cell])
             code_class = -2
         else:
             size = 0
             code_class = -2
             for c in range(width):
-                count = hist[cell + c]
+                count = cells[cell + c]
                 if count > 0:
                     code_class = c if size == 0 else -2
                 size += count
@@ -188,8 +214,8 @@ def best_cut(
                     best = score
                     where = position
         for c in range(width):
-            left[c] += hist[cell + c]
-            right[c] -= hist[cell + c]
+            left[c] += cells[cell + c]
+            right[c] -= cells[cell + c]
         n_left += size
         previous = size
         run_class = code_class
@@ -240,8 +266,8 @@ def first_component(points, weights):
 
 
 @njit
-def class_order(hist, present, n_present, width, criterion, order):
-    """Write the present codes of a categorical column to ``order``, sorted by what they hold.
+def class_order(cells, n_present, width, criterion, order):
+    """Write the places of the present codes of a categorical column to ``order``, sorted by what they hold.
 
     Two classes or one response: by class share or mean (Breiman et al. 1984). Otherwise: by the first
     principal component of the codes' class shares or means, weighted by their records.
@@ -249,12 +275,12 @@ def class_order(hist, present, n_present, width, criterion, order):
     scores = np.empty(n_present)
     if criterion == SSE and width == 2:
         for position in range(n_present):
-            cell = present[position] * width
-            scores[position] = hist[cell + 1] / hist[cell]
+            cell = position * width
+            scores[position] = cells[cell + 1] / cells[cell]
     elif criterion != SSE and width == 2:
         for position in range(n_present):
-            cell = present[position] * width
-            scores[position] = hist[cell + 1] / (hist[cell] + hist[cell + 1])
+            cell = position * width
+            scores[position] = cells[cell + 1] / (cells[cell] + cells[cell + 1])
     else:
         first = 1 if criterion == SSE else 0
         r = width - first
@@ -262,17 +288,17 @@ def class_order(hist, present, n_present, width, criterion, order):
         weights = np.empty(n_present)
         centre = np.zeros(r)
         for position in range(n_present):
-            cell = present[position] * width
+            cell = position * width
             weight = 0.0
             if criterion == SSE:
-                weight = hist[cell]
+                weight = cells[cell]
             else:
                 for c in range(width):
-                    weight += hist[cell + c]
+                    weight += cells[cell + c]
             weights[position] = weight
             for c in range(r):
-                means[position, c] = hist[cell + first + c] / weight
-                centre[c] += hist[cell + first + c]
+                means[position, c] = cells[cell + first + c] / weight
+                centre[c] += cells[cell + first + c]
         centre /= weights.sum()
         for position in range(n_present):
             for c in range(r):
@@ -285,33 +311,33 @@ def class_order(hist, present, n_present, width, criterion, order):
             scores[position] = score
     ranks = np.argsort(scores, kind="mergesort")
     for position in range(n_present):
-        order[position] = present[ranks[position]]
+        order[position] = ranks[position]
 
 
 @njit
-def best_subset(hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best):
+def best_subset(cells, n_present, total, n, min_leaf, criterion, table, left, right, tolerance, best):
     """Return the best of all subsets of a few present codes: (score, mask of the codes that go left).
 
-    Masks are tried in rising order and always hold the lowest present code; 0: nothing beat ``best``.
+    Masks are tried in rising order and always hold the lowest present code; 0: nothing beat ``best``. A mask differs
+    from the one before up to the lowest place that ``mask >> 1`` has: ``sums`` of the places from there on are enough.
     """
-    where = 0
+    where, width = 0, total.shape[0]
+    sums = np.zeros((n_present + 1, width), total.dtype)
     for mask in range(1, (1 << n_present) - 1, 2):
-        n_left = 0
-        left[:] = 0
-        for position in range(n_present):
-            if mask >> position & 1:
-                cell = present[position] * width
-                for c in range(width):
-                    left[c] += hist[cell + c]
-        if criterion == SSE:
-            n_left = int(left[0])
-        else:
+        if mask > 1:
+            place = 1 + trailing_zeros(np.uint64(mask >> 1))
             for c in range(width):
+                sums[place, c] = sums[place + 1, c] + cells[place * width + c]
+            for lower in range(1, place):
+                sums[lower] = sums[place]
+        n_left = 0
+        for c in range(width):
+            left[c] = cells[c] + sums[1, c]
+            right[c] = total[c] - left[c]
+            if criterion != SSE or c == 0:
                 n_left += int(left[c])
         if n_left < min_leaf or n - n_left < min_leaf:
             continue
-        for c in range(width):
-            right[c] = total[c] - left[c]
         score = purity(left, n_left, criterion, table) + purity(right, n - n_left, criterion, table)
         if score > best + tolerance:
             best = score
@@ -319,46 +345,42 @@ def best_subset(hist, present, n_present, total, n, width, min_leaf, criterion, 
     return best, where
 
 
-@njit
+@njit(makes_arrays=False)
 def best_split_of_column(
-    hist, present, n_present, by_order, heights, total, n, width, min_leaf, criterion, exhaustive_max, table, left,
-    right, order, side, tolerance, best,
+    cells, present, n_present, by_order, heights, total, n, multiple, min_leaf, criterion, exhaustive_max, table,
+    left, right, order, side, tolerance, best,
 ):  # fmt: skip
     """Return the best split of one column: (score, last left code, first right code, True where it beats ``best``).
 
+    ``cells``: of :func:`copy_cells`, with their ``total``; ``multiple``: whether the target has more than two sums.
     Ordered columns: the two codes on either side of the cut, which keeps to ``heights``: see :func:`best_cut`.
     Categorical columns: ``side[code]`` = 1 for the present codes that go left, and the codes are -1.
     """
-    if n_present < 2:
-        return best, -1, -1, False
     if by_order:
-        best, where = best_cut(
-            hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best, heights
-        )
-        if where == 0:
-            return best, -1, -1, False
-        return best, present[where - 1], present[where], True
-    multiple = width > 2
-    if multiple and n_present <= exhaustive_max:
-        best, mask = best_subset(
-            hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
-        )
+        for position in range(n_present):
+            order[position] = position
+    elif multiple and n_present <= exhaustive_max:
+        best, mask = best_subset(cells, n_present, total, n, min_leaf, criterion, table, left, right, tolerance, best)
         if mask == 0:
             return best, -1, -1, False
         for position in range(n_present):
             side[present[position]] = mask >> position & 1
         return best, -1, -1, True
-    class_order(hist, present, n_present, width, criterion, order)
+    else:
+        class_order(cells, n_present, total.shape[0], criterion, order)
     best, where = best_cut(
-        hist, order, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best, heights[:0]
-    )
+        cells, order, n_present, total, n, min_leaf, criterion, table, left, right, tolerance, best, present,
+        heights if by_order else heights[:0],
+    )  # fmt: skip
     if where == 0:
         return best, -1, -1, False
+    if by_order:
+        return best, present[where - 1], present[where], True
     lowest_left = False
     for position in range(where):
-        lowest_left = lowest_left or order[position] == present[0]
+        lowest_left = lowest_left or order[position] == 0
     for position in range(n_present):
-        side[order[position]] = (position < where) == lowest_left
+        side[present[order[position]]] = (position < where) == lowest_left
     return best, -1, -1, True
 
 
@@ -371,12 +393,17 @@ def best_split_of_histogram(
     For nodes whose records are elsewhere.
     """
     n_codes = hist.shape[0] // width
-    present, ordered = np.empty(n_codes, np.int64), np.empty(n_codes, np.int64)
+    present, ordered, there = np.empty(n_codes, np.int64), np.empty(n_codes, np.int64), np.empty(width, np.int64)
     no_bits = np.zeros(1, np.uint64)
-    left, right = np.zeros(width, total.dtype), np.zeros(width, total.dtype)
     n_present = present_codes(hist, hist, 0, n_codes, n_codes, 1, width, criterion, no_bits, no_bits, present)
+    if n_present < 2:
+        return best, -1, -1, False, n_present
+    there = there[: sums_there(total, criterion, there)]
+    cells = np.empty(n_present * there.shape[0], hist.dtype)
+    copy_cells(hist, width, present, n_present, there, cells)
+    left, right = np.zeros(there.shape[0], total.dtype), np.zeros(there.shape[0], total.dtype)
     best, code_left, code_right, beats = best_split_of_column(
-        hist, present, n_present, by_order, heights, total, n, width, min_leaf, criterion, exhaustive_max, table, left,
-        right, ordered, side, tolerance, best,
+        cells, present, n_present, by_order, heights, total[there], n, width > 2, min_leaf, criterion, exhaustive_max,
+        table, left, right, ordered, side, tolerance, best,
     )  # fmt: skip
     return best, code_left, code_right, beats, n_present

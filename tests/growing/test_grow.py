@@ -319,8 +319,8 @@ def test_kernels__best_cut_is_the_first_of_the_best() -> None:
                     )
                     best.append((-parts, position))
             score, where = splits.best_cut(
-                hist.ravel(), present, len(hist), total, n, 3, min_leaf, splits.ENTROPY, table,
-                np.zeros(3, np.int64), np.zeros(3, np.int64), 1e-12, -1e9, np.zeros(0, np.int16),
+                hist.ravel(), present, len(hist), total, n, min_leaf, splits.ENTROPY, table,
+                np.zeros(3, np.int64), np.zeros(3, np.int64), 1e-12, -1e9, present, np.zeros(0, np.int16),
             )  # fmt: skip
             if not best:
                 assert where == 0
