@@ -39,7 +39,7 @@ from anonymizer.values import plural
 
 CLUSTER = ("scheduler", "workers", "memory", "spill")
 ALONE = (
-    "check", "project", "earlier", "attack", "packet", "internal_packet", "internal", "external", "population",
+    "check", "project", "earlier", "attack", "packet", "internal_packet", "sign", "internal", "external", "population",
     "fraction", "last_table", "last_release", "keep_earlier", "ledger", "to",
 )  # fmt: skip
 """Options that take one table in memory."""

@@ -19,6 +19,7 @@ from anonymizer.cli.evaluate import add_evaluate
 from anonymizer.cli.files import add_engine, engine_of, run_apart, run_files, run_verify_folder, say_as_one
 from anonymizer.cli.forest import add_forest
 from anonymizer.cli.hierarchy import add_hierarchy
+from anonymizer.cli.key import add_key, signing_key
 from anonymizer.cli.ledger import add_ledger, add_ledger_options, ledger_of, write_entered
 from anonymizer.cli.options import (
     ProgressBar,
@@ -217,7 +218,7 @@ def add_compile(subparsers: Any) -> None:
 ADDERS: dict[str, Callable[[Any], None]] = {
     "anonymize": add_anonymize, "verify": add_verify, "compile": add_compile, "forest": add_forest,
     "audit": add_forest, "disclosure": add_disclosure, "evaluate": add_evaluate, "risk": add_risk,
-    "hierarchy": add_hierarchy, "ledger": add_ledger, "app": add_app,
+    "hierarchy": add_hierarchy, "ledger": add_ledger, "key": add_key, "app": add_app,
 }  # fmt: skip
 """What adds each command to the parser."""
 
@@ -243,6 +244,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
     ending_of(options.out)
     paths, packets, settings = report_paths(options), packet_paths(options), settings_of(options)
     require_folders(options.out, options.report, *paths.values(), *packets.values())
+    key = signing_key(options.sign) if options.sign else None
     ledger = ledger_of(options)
     show = ProgressBar()
     show(0.0, "Reading the table")
@@ -270,7 +272,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
         report = write_out(options, flow, result, ledger, override)
     attacks = attacks_of(flow, options, show) if options.attack or ((paths or packets) and released) else None
     if packets and released and attacks is not None:
-        write_packets(packets, flow, report, attacks, statement_of(options), override, show)
+        write_packets(packets, flow, report, attacks, statement_of(options), override, key, show)
     show.end()
     if paths and released and attacks is not None:
         final = report if is_written else report.with_output({}, override)

@@ -28,6 +28,11 @@ CHOICES = (
     Choice("COPSE_CLIENT_SECRET", "from the file", "what the provider gave as the secret of this client"),
     Choice("COPSE_KEY_FILE", "one in the data folder of the user", "the file of the key of packing, 32 random bytes"),
     Choice(
+        "COPSE_KEY_PASSWORD",
+        "it is asked for",
+        "the password of the key that signs packets, where commands run and nobody can be asked",
+    ),
+    Choice(
         "COPSE_OPERATOR_KEY",
         "made at each start, and shown on a terminal only",
         "the key of the operator's page where nobody signs in, of at least 16 characters",

@@ -4,12 +4,14 @@ import argparse
 from dataclasses import asdict
 
 from anonymizer.checking.released_file import ReleasedFile, read_released
+from anonymizer.cli.key import public_key
 from anonymizer.cli.options import limits_of, population_from, print_json, read_apart, reading_of
 from anonymizer.cli.typed import ROLE_OPTIONS
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.provenance.claim import roles_text
 from anonymizer.provenance.report import Report
+from anonymizer.provenance.signature import SigningKey
 from anonymizer.reading.profile import suggest
 from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.packet import PacketCheck, check_packet, members_of, packet_of, read_members, write_packet
@@ -26,12 +28,15 @@ def add_packet(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("release packets", "table, dictionary, reports, script, manifest: one ZIP")
     group.add_argument("--packet", metavar="FILE.zip", help="where the packet for the recipient goes")
     group.add_argument("--internal-packet", metavar="FILE.zip", help="where the packet for your own files goes")
+    group.add_argument("--sign", metavar="KEY.pem", help="sign the packets with the key that `copse key new` wrote")
 
 
 def packet_paths(options: argparse.Namespace) -> dict[str, str]:
     """Return where packets go, by audience; none that is not wanted. Raises :class:`ParameterError` for a name that
-    does not end in .zip."""
+    does not end in .zip, and for a key where no packet is asked for."""
     paths = {audience: getattr(options, option) for audience, option in OPTIONS.items() if getattr(options, option)}
+    if options.sign and not paths:
+        raise ParameterError("--sign signs packets, and none is asked for.", remedy="Add --packet FILE.zip.")
     for path in paths.values():
         if not path.lower().endswith(".zip"):
             raise ParameterError(f"{path} is no name of a packet.", remedy="Use .zip.")
@@ -45,9 +50,10 @@ def write_packets(
     attacks: Attacks,
     statement: Statement,
     override: str,
+    key: SigningKey | None,
     progress: Progress,
 ) -> None:
-    """Write packets of the release of a flow, each read back and checked."""
+    """Write packets of the release of a flow, each read back and checked. ``key``: signs them."""
     inward = inward_of(flow, progress) if "internal" in paths else {}
     findings = findings_of(report, flow.table, flow.released, attacks, **inward)
     for audience, path in paths.items():
@@ -55,7 +61,7 @@ def write_packets(
         suggested = suggest(flow.table, variables)
         project = to_json(project_of(flow, report, statement), suggested) if audience == "internal" else ""
         packet = packet_of(
-            flow.leaving, findings, statement, audience, override=override, project=project, progress=progress
+            flow.leaving, findings, statement, audience, override=override, project=project, key=key, progress=progress
         )
         write_packet(path, packet)
 
@@ -84,7 +90,7 @@ def verify_packet(options: argparse.Namespace, data: bytes) -> int:
         data, original=None if reading is None else reading.frame,
         unfold=lambda data: members_of(read_apart(data, reader=read_members)),
         read=lambda data: ReleasedFile.of_reading(read_apart(data, reader=read_released)),
-        population=population_from(options), **limits,
+        key=public_key(options.key) if options.key else None, population=population_from(options), **limits,
     )  # fmt: skip
     others = [] if check.claim is None else limits_of(options, check.claim)[1]
     same, about = (None, "") if check.claim is None or reading is None else check.claim.original(reading.sha256)
@@ -92,7 +98,7 @@ def verify_packet(options: argparse.Namespace, data: bytes) -> int:
     if options.json:
         tables = {path: table.to_dict() for path, table in check.tables.items()}
         described = {"passed": passed, "audience": check.audience, "differences": list(check.differences)}
-        described |= {"notes": list(check.notes)}
+        described |= {"notes": list(check.notes), "signed_by": check.signed_by or None}
         print_json(described | {"is_the_reported_original": same, "limits_not_the_reported": others, "tables": tables})
         return 0 if passed else 1
     print_packet(check)

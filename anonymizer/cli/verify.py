@@ -82,6 +82,7 @@ def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
         "--keep", type=names, default=[], metavar="K", help="columns that others neither know nor must not learn"
     )
     check.add_argument("--report", metavar="JSON", help="its report: checks that file and roles are those it speaks of")
+    check.add_argument("--key", metavar="KEY", help="of a packet: the public key that it has to be signed with")
     check.add_argument("--original", help="the table it was made from: checks cells and linking as well")
     add_settings(check, *Limits().required, "suppression")
     add_population(check)
@@ -100,6 +101,8 @@ def run_verify(options: argparse.Namespace) -> int:
     first = first_bytes(options.input, 100) if table is None and Path(options.input).is_file() else b""
     if options.clean_copy:
         require_place(options, first)
+    if options.key and not is_packet(first):
+        raise ParameterError("--key is of a packet, and the input is none.", remedy="Leave it out.")
     if table is None and (Path(options.input).is_dir() or is_archive(first)):
         return run_apart(options)
     if is_packet(first):

@@ -23,6 +23,7 @@ from anonymizer.digests import digest
 from anonymizer.errors import AnonymizerError, GuaranteeError, Progress, ReadError, no_progress
 from anonymizer.json_value import JsonValue, first_difference, parse, short_text
 from anonymizer.provenance.claim import Claim, claim_in
+from anonymizer.provenance.signature import Envelope, PublicKey, SigningKey
 from anonymizer.reading.files import Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
 from anonymizer.releasing.files import archive, write_file
@@ -40,6 +41,7 @@ from anonymizer.reporting.packet_files import (
     MEMBERS,
     PROJECT,
     REPORT,
+    SIGNATURE,
     TABLES,
     book_again,
     following,
@@ -47,6 +49,7 @@ from anonymizer.reporting.packet_files import (
     manifest_text,
     read_me,
     recipient_again,
+    statement_of,
 )  # fmt: skip
 from anonymizer.reporting.pdf import to_pdf
 from anonymizer.schema import Kind, Role, Schema
@@ -64,12 +67,13 @@ def packet_of(
     *,
     override: str = "",
     project: str = "",
+    key: SigningKey | None = None,
     progress: Progress = no_progress,
 ) -> bytes:
     """Return a packet for an audience, a key of :data:`anonymizer.reporting.dossier.AUDIENCES`; it has been checked.
 
     ``findings``: of the release; digests of the table are added. ``override``: why it may leave though a check failed;
-    ``project``: the project file, for the internal packet alone. Equal arguments make equal packets.
+    ``project``: the project file, for the internal packet alone; ``key``: signs it. Equal arguments make equal packets.
 
     Raises :class:`GuaranteeError` when something stands in the way of the release, or the packet does not hold what it
     should, and :class:`ParameterError` for an unknown audience.
@@ -105,13 +109,17 @@ def packet_of(
 
     read_back = about.release(read(tables[TABLES["csv"]]).under(about.schema))
     members |= about.following(read_back, report.verification, tables, audience)
-    members["README.txt"] = read_me(members, audience, formats).encode()
+    members["README.txt"] = read_me(members, audience, formats, key.public.id if key else "").encode()
     members = dict(sorted(members.items()))
-    manifest = manifest_text(members, audience, report.provenance.time)
+    time = report.provenance.time
+    first = {MANIFEST: manifest_text(members, audience, time).encode()}
+    if key is not None:
+        table = _verify(read(tables[TABLES["csv"]]).under(about.schema, labels=True), about.claim, None, {})
+        first[SIGNATURE] = key.sign(statement_of(first | members, about.claim, table, time))
     progress(0.7, "Packing")
-    packet = archive({MANIFEST: manifest.encode(), **members})
+    packet = archive(first | members)
     progress(0.8, "Reading it back and checking it")
-    _require_whole(packet, set(tables), report.verification.passed, read)
+    _require_whole(packet, set(tables), report.verification.passed, key, read)
     progress(1.0, "Done")
     return packet
 
@@ -162,10 +170,12 @@ class _Report:
         return _other_json(REPORT, content, recipient_again(self.document, self.claim, self.described).encode())
 
 
-def _require_whole(packet: bytes, tables: set[str], passes: bool, read: Callable[[bytes], ReleasedFile]) -> None:
+def _require_whole(
+    packet: bytes, tables: set[str], passes: bool, key: SigningKey | None, read: Callable[[bytes], ReleasedFile]
+) -> None:
     """Raise :class:`GuaranteeError` unless a packet holds these tables and nothing differs; ``passes``: and all checks
-    of its table hold. ``read``: what reads a table."""
-    check = check_packet(packet, read=read)
+    of its table hold. ``key``: that signed it; ``read``: what reads a table."""
+    check = check_packet(packet, key=key.public if key else None, read=read)
     if check.differences or set(check.tables) != tables:
         raise GuaranteeError(f"The packet is not in order: {' '.join(check.differences)}", remedy="Make it again.")
     if passes and not check.passed:
@@ -184,13 +194,16 @@ class PacketCheck:
     """What came of checking a packet. ``differences``: how it is not what it says, a sentence each; ``tables``: the
     checker's findings of each table in it, by path; ``claim``: of its report, ``None`` where that cannot be read;
     ``more``: what else is to be said, a sentence each: that its bytes cannot be judged, and, where no original is at
-    hand, rare forms among the values."""
+    hand, rare forms among the values. ``signed_by``: the id of the key that the packet says it is signed by, "" for
+    none; ``key``: the one that its signature was held to."""
 
     audience: str
     differences: tuple[str, ...]
     tables: Mapping[str, Verification]
     claim: Claim | None
     more: tuple[str, ...] = ()
+    signed_by: str = ""
+    key: PublicKey | None = None
 
     @property
     def passed(self) -> bool:
@@ -214,9 +227,20 @@ class PacketCheck:
         unread = f"{', '.join(UNREAD[self.audience][:-1])} and {UNREAD[self.audience][-1]}"
         return (
             f"Not read: {unread}. Their bytes are those of the manifest, and what they say was not compared.",
-            "Nobody signed the manifest: it shows damage, and changes that do not fit, but not who made the packet.",
+            self.signature,
             *self.more,
         )
+
+    @property
+    def signature(self) -> str:
+        """What the signature of a packet that is whole says, in one sentence."""
+        if not self.signed_by:
+            return (
+                "Nobody signed the manifest: it shows damage, and changes that do not fit, but not who made the packet."
+            )
+        if self.key is None:
+            return f"It says that key {self.signed_by} signed it. Nobody checked that here: it takes the key."
+        return f"The holder of key {self.key.groups} signed it."
 
 
 UNREAD = {
@@ -283,26 +307,30 @@ def check_packet(
     original: pd.DataFrame | None = None,
     unfold: Unfold = read_archive,
     read: Callable[[bytes], ReleasedFile] = read_file,
+    key: PublicKey | None = None,
     **limits: Any,
 ) -> PacketCheck:
     """Return what comes of checking a packet: every member against the manifest, nothing beside it, every table against
     the report, each under its roles and limits by the checker, all with the same rows.
 
     ``original``: the table that it was made from; ``limits``: to require beyond the report's own; ``unfold``, ``read``:
-    what reads the archive and each table in it. Raises :class:`ReadError` when it is no packet, or cannot be read at
-    all.
+    what reads the archive and each table in it; ``key``: that it has to be signed with. Raises :class:`ReadError` when
+    it is no packet, or cannot be read at all.
     """
     members, sentences, unjudged = unfold(data)
     if MANIFEST not in members:
         raise ReadError("This is no release packet: it has no manifest.", remedy=REMEDY)
-    content = members.pop(MANIFEST)
+    in_order = list(members) == sorted(members, key=lambda path: (path != MANIFEST, path != SIGNATURE, path))
+    content, envelope = members.pop(MANIFEST), members.pop(SIGNATURE, None)
     manifest = parse(content, "manifest", REMEDY)
     if manifest.field("copse_packet").whole(1) != LAYOUT:
         manifest.field("copse_packet").refuse(f"a packet of this version of Copse has {LAYOUT} there")
     audience = manifest.field("audience").one_of(AUDIENCES)
     sentences += _differences(members, manifest, MEMBERS | (INTERNAL if audience == "internal" else {}))
-    if list(members) != sorted(members):
+    if not in_order:
         sentences.append("The files do not stand in the order of their names.")
+    seal = _Seal.of(envelope, key)
+    sentences += seal.differences
     if not sentences:
         again = manifest_text(dict(sorted(members.items())), audience, manifest.field("time").time())
         sentences += _other_json(MANIFEST, content, again.encode())
@@ -317,10 +345,41 @@ def check_packet(
     if first is not None:
         more = original is not None or any(value is not None for value in limits.values())
         verification = _verify(first[1], report.claim, None, {}) if more else tables[TABLES["csv"]]
-        sentences += _others_that_follow(members, report, first, verification, audience, unfold)
+        sentences += _others_that_follow(members, report, first, verification, audience, seal.key_id, unfold)
+        if seal.envelope is not None:
+            time = manifest.field("time").time()
+            expected = statement_of({MANIFEST: content, **members}, report.claim, verification, time)
+            sentences += _other_json(SIGNATURE, seal.envelope.statement, expected)
     rare = () if original is not None or first is None else rare_forms(first[1].rows, report.schema)
     notes = (*([unjudged] if unjudged else []), *rare)
-    return PacketCheck(audience, tuple(dict.fromkeys(sentences)), tables, report.claim, notes)
+    return PacketCheck(audience, tuple(dict.fromkeys(sentences)), tables, report.claim, notes, seal.key_id, key)
+
+
+@dataclass(frozen=True)
+class _Seal:
+    """The signature of a packet, ``None`` without one that can be read, and how it is not by the key that was asked
+    for, a sentence each."""
+
+    envelope: Envelope | None
+    differences: tuple[str, ...]
+
+    @property
+    def key_id(self) -> str:
+        """The id of the key that the packet says it is signed by, "" for none."""
+        return "" if self.envelope is None else self.envelope.key_id
+
+    @classmethod
+    def of(cls, content: bytes | None, key: PublicKey | None) -> "_Seal":
+        """Return what the file of a signature holds, ``None`` for no such file. ``key``: that it has to be by."""
+        if content is None:
+            return cls(None, () if key is None else (f"It is not signed: {SIGNATURE} is missing.",))
+        try:
+            envelope = Envelope.of(content)
+        except ReadError as error:
+            return cls(None, (f"{SIGNATURE}: {error.problem}",))
+        if key is None or key.signed(envelope):
+            return cls(envelope, ())
+        return cls(envelope, (f"{SIGNATURE} is not signed with key {key.groups}, which was given.",))
 
 
 def _tables(
@@ -360,10 +419,11 @@ def _tables(
 
 def _others_that_follow(
     members: Mapping[str, bytes], report: _Report, first: tuple[ReleasedFile, ReleasedFile],
-    verification: Verification, audience: str, unfold: Unfold,
+    verification: Verification, audience: str, key_id: str, unfold: Unfold,
 ) -> list[str]:  # fmt: skip
     """Return how the files that follow from a packet's tables and report are not those that are made again. ``first``:
-    the CSV, as it stands and under the schema; ``verification``: what the checker says of it."""
+    the CSV, as it stands and under the schema; ``verification``: what the checker says of it; ``key_id``: who signed
+    the packet."""
     plain, file = first
     release = report.release(file)
     sentences = [
@@ -373,7 +433,8 @@ def _others_that_follow(
     contents = {path: members[path] for path in TABLES.values() if path in members}
     again = report.following(release, verification, contents, audience)
     formats = formats_of(report.described.variables.values())
-    again["README.txt"] = read_me([path for path in members if path in MEMBERS | INTERNAL], audience, formats).encode()
+    paths = [path for path in members if path in MEMBERS | INTERNAL]
+    again["README.txt"] = read_me(paths, audience, formats, key_id).encode()
     for path, content in sorted(again.items()):
         if path in members and members[path] != content:
             sentences += (

@@ -17,7 +17,8 @@ from anonymizer.digests import digest
 from anonymizer.json_value import JsonValue
 from anonymizer.labelled.variable import Variable
 from anonymizer.provenance.claim import Claim
-from anonymizer.provenance.report import ADD_UP, SHORT_PATH, python_lines, recipient_json
+from anonymizer.provenance.report import ADD_UP, SHORT_PATH, ledger_figures, python_lines, recipient_json
+from anonymizer.provenance.signature import statement_text
 from anonymizer.releasing.release import ORDERS, Release
 from anonymizer.releasing.workbook import EMPTY, label_rows, sheet_cell, workbook_bytes
 from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_package, dcat, dictionary_document
@@ -28,7 +29,7 @@ from anonymizer.version import VERSION
 
 LAYOUT = 3
 """Version of a packet's layout."""
-MANIFEST, REPORT, PROJECT = "manifest.json", "report.json", "project.json"
+MANIFEST, SIGNATURE, REPORT, PROJECT = "manifest.json", "manifest.dsse.json", "report.json", "project.json"
 PLAIN = ("csv", "parquet", "xlsx")
 """What every packet has the table as; one that came with words of its columns has it in the other formats, too."""
 TABLES = {format: f"data/release.{format}" for format in (*PLAIN, "feather", "sav", "dta", "xpt")}
@@ -51,6 +52,11 @@ INTERNAL = {
 }
 """What only the internal packet holds."""
 
+
+SIGNED = (
+    "The signature says that the holder of the key made this packet. Get the key from its holder by another way than "
+    "this packet, and compare its eight groups of four."
+)
 
 FIELDS = {
     "": (
@@ -131,18 +137,42 @@ def book_again(rows: pd.DataFrame, release: Release) -> bytes:
     return workbook_bytes([column.name for column in release.columns], columns, labels)
 
 
-def read_me(paths: Iterable[str], audience: str, formats: Sequence[str]) -> str:
+def read_me(paths: Iterable[str], audience: str, formats: Sequence[str], key_id: str = "") -> str:
     """Return the text that says what is in a packet. ``paths``: its other files; ``formats``: those in which the table
-    is there, or does not fit."""
+    is there, or does not fit; ``key_id``: of the key that signs it."""
     names = sorted({*paths, "README.txt"})
     whom = "For the recipient." if audience == "external" else "Internal: keep it with the original."
     lines = [f"A release packet, made by Copse {VERSION}. {whom}", ""]
     lines += [f"{name:<22}{(MEMBERS | INTERNAL)[name]}" for name in names]
     missing = [format for format in formats if TABLES[format] not in names]
     lines += [f"{'':<22}(the table does not fit into a file of the kind {format})" for format in missing]
-    lines += [f"{MANIFEST:<22}size and SHA-256 of every file", "", "To check all of it: copse verify PACKET.zip", ""]
+    lines += [f"{MANIFEST:<22}size and SHA-256 of every file"]
+    lines += [f"{SIGNATURE:<22}the signature, by key {key_id}"] if key_id else []
+    lines += ["", f"To check all of it: copse verify PACKET.zip{' --key KEY' if key_id else ''}"]
+    lines += [*wrap(SIGNED, 100)] if key_id else []
+    lines += [""]
     lines += [*wrap(ADD_UP, 100), ""]
     return "\n".join(lines)
+
+
+def statement_of(members: Mapping[str, bytes], claim: Claim, verification: Verification, time: str) -> bytes:
+    """Return what is signed of a packet. ``members``: all its files beside the signature; ``verification``: what the
+    checker says of the table alone."""
+    columns = [claim.schema[name] for name in claim.schema.released]
+    predicate = {
+        "software": {"name": "Copse", "version": VERSION},
+        "time": time,
+        "columns": [{"name": one.name, "role": str(one.role), "kind": str(one.kind)} for one in columns],
+        "limits": claim.held_to,
+        "rows": claim.rows,
+        "passed": verification.passed,
+        "checks": [
+            {name: getattr(check, name) for name in ("name", "required", "achieved", "passed")}
+            for check in verification.checks
+        ],
+        "ledger": ledger_figures(claim.ledger),
+    }
+    return statement_text({path: digest(content) for path, content in members.items()}, predicate)
 
 
 def manifest_text(members: Mapping[str, bytes], audience: str, time: str) -> str:

@@ -16,6 +16,7 @@ from anonymizer.checking.verify import verify
 from anonymizer.digests import digest
 from anonymizer.pipeline import anonymize
 from anonymizer.provenance.report import schema_digest
+from anonymizer.provenance.signature import SigningKey
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.files import archive
@@ -142,6 +143,31 @@ def test_a_packet__is_checked_as_a_whole_with_every_table() -> None:
     assert schema_digest(SCHEMA) in text
     assert not app.error
     assert len(app.success) == 2, "the packet is whole, and all its tables say the same"
+
+
+def test_a_packet__is_held_to_the_key_of_its_sender() -> None:
+    findings = findings_of(RESULT.report, TABLE, RESULT.release.frame(), None, ())
+    key, other = SigningKey.new(), SigningKey.new()
+    data = packet_of(RESULT.release, findings, Statement(), "external", key=key)
+    for typed, content, sentence in (
+        ("", data, f"It says that key {key.public.id} signed it."),
+        (key.public.text, data, f"The holder of key {key.public.groups} signed it."),
+        (other.public.text, data, f"is not signed with key {other.public.groups}"),
+        (key.public.text, packet(), "It is not signed"),
+        ("no key", data, "This is no public key"),
+    ):
+        app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run().switch_page("../pages/verify.py").run()
+        app.text_input(key="verify key").set_value(typed)
+        app.file_uploader(key="verify file 0").upload("out.zip", content).run()
+        assert sentence in plain_text(app) + "".join(one.value for one in app.error), typed
+
+
+def test_a_key__is_of_a_packet_alone() -> None:
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run().switch_page("../pages/verify.py").run()
+    app.text_input(key="verify key").set_value(SigningKey.new().public.text)
+    app.file_uploader(key="verify file 0").upload("out.csv", FILES["csv"])
+    app.file_uploader(key="verify report 0").upload("report.json", REPORT.encode()).run()
+    assert "Only a packet is signed" in app.error[0].value
 
 
 @cache

@@ -177,7 +177,9 @@ def in_effect(choice: Choice) -> str:
         value = str(st.get_option(f"{section}.{first}{''.join(map(str.title, rest))}"))
     if not value:
         return escape(choice.default)
-    is_plain = value.replace(".", "").replace(":", "").isdigit() and not choice.variable.endswith(("_KEY", "_SECRET"))
+    is_plain = value.replace(".", "").replace(":", "").isdigit() and not choice.variable.endswith(
+        ("_KEY", "_SECRET", "_PASSWORD")
+    )
     return escape(value) if is_plain else "set"
 
 

@@ -7,10 +7,11 @@ import streamlit as st
 from anonymizer.checking.rare_forms import rare_forms
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.checking.verify import Check, Verification, verify
-from anonymizer.errors import AnonymizerError
+from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.partitions.check import archive_checks
 from anonymizer.partitions.folder import is_archive
 from anonymizer.provenance.claim import Claim, claim_from, roles_text
+from anonymizer.provenance.signature import PublicKey
 from anonymizer.reading.child import call_in_child, read_in_child
 from anonymizer.reading.parquet import parquet_bytes
 from anonymizer.releasing.release import LAST_ENDINGS
@@ -44,6 +45,10 @@ def bring(ws: Workspace) -> None:
             "For a released file, its report (JSON); a packet has one in it", ["json"],
             key=f"verify report {state.edition}",
         )  # fmt: skip
+    key = st.text_input(
+        "Key of the sender, for a signed packet", key="verify key", max_chars=60,
+        help="44 letters that the sender gave you by another way than the packet: `copse key show` prints them.",
+    )  # fmt: skip
     is_folder = file is not None and is_archive(file.getvalue()[:100])
     is_packet = file is not None and file.name.lower().endswith(".zip") and not is_folder
     if file is None or (report is None and not is_packet):
@@ -55,11 +60,14 @@ def bring(ws: Workspace) -> None:
     state.edition += 1
     state.verdict = state.problem = None
     try:
+        sender = PublicKey.of(key) if key.strip() else None
+        if sender is not None and not is_packet:
+            raise ParameterError("Only a packet is signed, and this is none.", remedy="Clear the key of the sender.")
         with st.spinner("Reading and checking the file …"), ws.turn(False):
             if is_folder:
                 state.verdict = verdict_on_folder(name, content, claimed)
             elif is_packet:
-                state.verdict = verdict_on_packet(ws, name, content)
+                state.verdict = verdict_on_packet(ws, name, content, sender)
             else:
                 state.verdict = check(ws, name, content, claimed)
     except AnonymizerError as error:
@@ -101,17 +109,17 @@ def verdict_on_folder(name: str, content: bytes, report: bytes) -> Verdict:
     return Verdict(name, not differences, differences or (SAME_FILE,), {name: verification}, roles, is_folder=True)
 
 
-def verdict_on_packet(ws: Workspace, name: str, content: bytes) -> Verdict:
-    """Return what comes of checking a packet: every file in it, and what the checker finds in its tables. The archive
-    unfolds, and each table is read, in a process of its own; nothing is kept. Raises what reading and checking raise.
-    """
+def verdict_on_packet(ws: Workspace, name: str, content: bytes, key: PublicKey | None) -> Verdict:
+    """Return what comes of checking a packet: every file in it, its signature where a ``key`` was typed, and what the
+    checker finds in its tables. The archive unfolds, and each table is read, in a process of its own; nothing is kept.
+    Raises what reading and checking raise."""
 
     def read(data: bytes) -> ReleasedFile:
         reading = read_in_child(data, name="The table", reader=read_released)
         PLACES.require(ws.owner, name, size_of(reading.frame))
         return ReleasedFile.of_reading(reading)
 
-    answer = check_packet(content, unfold=partial(ws.unfold_packet, name), read=read)
+    answer = check_packet(content, unfold=partial(ws.unfold_packet, name), read=read, key=key)
     roles = "" if answer.claim is None else words_of(answer.claim)
     if not answer.differences:
         return Verdict(name, True, (answer.sentence, *answer.notes), answer.tables, roles)
