@@ -226,12 +226,8 @@ class Workspace:
         same columns keeps the roles somebody chose; what was only suggested is suggested anew.
         """
         try:
-            if isinstance(source, Address):
-                reading = read_database(source, options=options, progress=progress, cancelled=cancelled)
-                source = source.but(password="")
-            else:
-                watch: Any = {"progress": progress, "cancelled": cancelled}
-                reading = parted(read_in_child(source, name=name, options=options, instead=LARGE_READERS, **watch))
+            reading = _read(source, name, options, progress=progress, cancelled=cancelled)
+            source = source.but(password="") if isinstance(source, Address) else source
             PLACES.require(self.owner, name, size_of(reading))
         except AnonymizerError as error:
             self.refuse(error)
@@ -301,6 +297,22 @@ class Workspace:
             return False
         source = self.source.but(password=password) if isinstance(self.source, Address) else self.source
         return self.bring(source, self.reading.name, options, **watch)
+
+    @property
+    def can_read_again(self) -> bool:
+        """True when the table can be read again in another way, and nobody has to be asked for anything."""
+        return self.source is not None and not self.asks_password
+
+    def reader(self) -> Callable[[tuple[str, ...]], Reading | PartedReading]:
+        """Return what reads the table again, with more texts as missing; it does not make that the table. It raises
+        what reading raises, and :class:`ReadError` where the session has no room for both."""
+        source, before, owner = self.source, self._need_reading(), self.owner
+
+        def read(missing: tuple[str, ...]) -> Reading | PartedReading:
+            PLACES.require(owner, before.name, 2 * size_of(before))
+            return _read(source, before.name, before.options.with_missing(missing))
+
+        return read
 
     def stop_reading(self, name: str, edition: int) -> None:
         """Say that the reading of a file was stopped, unless it ended meanwhile; what was there before stays.
@@ -472,3 +484,10 @@ class Workspace:
         if self.schema is None:
             self.schema = self.suggest()
         return self.schema
+
+
+def _read(source: Any, name: str, options: ReadOptions | None, **watch: Any) -> Reading | PartedReading:
+    """Return the table of a file or a database. ``watch``: as for :meth:`Workspace.bring`. Raises what they raise."""
+    if isinstance(source, Address):
+        return read_database(source, options=options, **watch)
+    return parted(read_in_child(source, name=name, options=options, instead=LARGE_READERS, **watch))

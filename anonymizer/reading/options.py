@@ -88,6 +88,10 @@ class ReadOptions:
         """The texts that are taken as missing: ``missing`` without those in ``keep``."""
         return tuple(mark for mark in self.missing if mark not in self.keep)
 
+    def with_missing(self, texts: Iterable[str]) -> "ReadOptions":
+        """Return the options with more texts that are taken as missing."""
+        return replace(self, missing=tuple(dict.fromkeys((*self.missing, *texts))))
+
 
 @dataclass(frozen=True)
 class Problem:

@@ -1,11 +1,16 @@
 """What a repair does and what it costs, before it is taken: the release is made with it, and judged."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from anonymizer.errors import AnonymizerError, CancelledError, Progress, no_progress
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import ABOUT_SEVERAL, Finding, Gate, Repair, Several, Severity, kind_of, together
+from anonymizer.reading.facts import profile
+from anonymizer.reading.files import Reading
+from anonymizer.reading.profile import suggest_again
+from anonymizer.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -31,18 +36,39 @@ class Price:
         return 100 * (self.loses - self.lost)
 
 
-def repaired(flow: Flow, repair: Repair) -> Flow:
-    """Return the flow with a repair of roles, settings, or what groups keep."""
+Again = Callable[[tuple[str, ...]], Flow]
+"""What gives the flow of the table read again, with more texts as missing."""
+
+
+def of_reading(flow: Flow, reading: Reading, suggested: Schema) -> Flow:
+    """Return the flow of a table that was read again from the same file, with the roles that somebody chose, and other
+    ones as they are suggested now. ``suggested``: how they were before."""
+    schema = suggest_again(flow.schema, suggested, reading.values, reading.variables, profile(reading.frame))
+    return Flow(
+        reading.frame, schema, flow.settings, against_original=flow.against_original, reading=reading, rng=flow.rng,
+        reasons=flow.reasons, turn=flow.turn, population=flow.population, earlier=flow.earlier, keep=flow.keep,
+        key=flow.key,
+    )  # fmt: skip
+
+
+def repaired(flow: Flow, repair: Repair, again: Again | None = None) -> Flow:
+    """Return the flow with a repair of roles, settings, what groups keep, or, where the file can be read ``again``, of
+    what is missing."""
+    if repair.missing and again is not None:
+        return again(repair.missing)
     schema, settings = repair.apply(flow.schema, flow.settings)
     return flow.but(schema=schema, keep=repair.keep, **{name: settings[name] for name, _ in repair.settings})
 
 
-def price_of(flow: Flow, several: Several, repair: Repair, progress: Progress = no_progress) -> Price:
+def price_of(
+    flow: Flow, several: Several, repair: Repair, progress: Progress = no_progress, again: Again | None = None
+) -> Price:
     """Return the price of a repair of some findings, on the release that would be made: the same figures that taking it
-    gives. ``progress``: called while it is worked out; what it raises ends the work."""
+    gives. ``progress``: called while it is worked out; what it raises ends the work. ``again``: see
+    :func:`repaired`."""
     lost, figure = flow.utility.gcp, several.figure
     try:
-        after = repaired(flow, repair).watch(progress)
+        after = repaired(flow, repair, again).watch(progress)
         for stage in ("release", "verification", "guidance", "judgement", "utility"):
             after.compute(stage)
             progress(0.0, repair.words)

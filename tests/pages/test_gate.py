@@ -19,7 +19,7 @@ from tests.gate.test_who import visits
 from tests.pages.test_data import helps
 from tests.waiting import PATIENCE, wait_until
 from ui.decisions.project_file import open_project, project_of, take_over
-from ui.gate.view import effect_text
+from ui.gate.view import cost_text, effect_text
 from ui.navigation import SIDE_PAGES, STEPS
 from ui.release.downloads import KINDS, report_text
 from ui.strip import readiness
@@ -243,8 +243,15 @@ def test_code__is_read_as_missing_after_its_repair(tmp_path: Path) -> None:
     assert ws.bring(table.to_csv(index=False).encode(), "people.csv")
     ws.set_schema(Schema.of(ws.table, quasi_identifying=["age", "sex"], sensitive=["diagnosis", "pay"]))
     ws.set(k=5, generalizer="uniform")
-    app = press(open_page(ws), "Treat as missing")
+    app = open_page(ws)
+    wait_until(lambda: ws.jobs["prices"].done.is_set())
+    price = next(price for (_, words), price in ws.jobs["prices"].parts if words == "Treat as missing")
+    app.run()
+    assert f"{effect_text(price)} {cost_text(price)}" in [one.value for one in app.markdown]
+    app = press(app, "Treat as missing")
     assert not app.exception
+    assert (price.figure, price.left) == ("−8", "")
+    assert ws.flow.utility.gcp == pytest.approx(price.loses, rel=1e-12)
     assert ws.table["pay"].isna().sum() == 9
     assert "codes: pay" not in {finding.key for finding in ws.flow.gate.findings}
 

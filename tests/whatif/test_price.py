@@ -4,6 +4,8 @@ are those of the released files."""
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from io import BytesIO
 
 import numpy as np
@@ -16,10 +18,12 @@ from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier
 from anonymizer.gate.finding import Gate, Several, Severity, kind_of, together
 from anonymizer.gate.shared import shared_values
+from anonymizer.reading.files import Reading, read_table
+from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
-from anonymizer.whatif.price import figure_left, price_of
+from anonymizer.whatif.price import figure_left, of_reading, price_of
 from tests.gate.test_who import visits
 from tests.test_pipeline_figures import loss
 from ui.gate.view import cost_text, effect_text
@@ -68,7 +72,44 @@ def beside_an_earlier_release() -> Flow:
     return Flow(table, schema, Settings(k=5)).but(earlier=[Earlier(first.class_of, 4)])
 
 
-FLOWS = [kept_by_mistake, of_persons, of_few_values, of_all_kinds, of_numbered_people, beside_an_earlier_release]
+def codes() -> bytes:
+    """A file in which codes for missing values stand among numbers of two columns, and as a text of a third."""
+    rng = np.random.default_rng(7)
+    table = pd.DataFrame({"age": rng.integers(20, 60, 300), "children": rng.integers(0, 5, 300)})
+    table.loc[rng.choice(300, 9, replace=False), "age"] = 999
+    table["pay"] = rng.integers(900, 4000, 300)
+    table.loc[rng.choice(300, 20, replace=False), "pay"] = -8
+    table["ward"] = rng.choice(["1", "2", "-8", "b"], 300)
+    table["ill"] = rng.choice(["no", "cold", "flu"], 300)
+    return table.to_csv(index=False).encode()
+
+
+def of_codes() -> Flow:
+    reading = read_table(codes(), name="codes.csv")
+    schema = Schema.of(reading.frame, quasi_identifying=["age", "children", "ward"], sensitive=["ill", "pay"])
+    return Flow(reading.frame, schema, Settings(k=5), reading=reading)
+
+
+FLOWS = [
+    kept_by_mistake,
+    of_persons,
+    of_few_values,
+    of_all_kinds,
+    of_numbered_people,
+    beside_an_earlier_release,
+    of_codes,
+]
+
+
+def read_again(flow: Flow, texts: tuple[str, ...]) -> Flow:
+    """The flow of the file with these texts as missing, from its bytes."""
+    assert flow.reading is not None
+    return of_reading(flow, read_with(flow, texts), suggest(flow.table))
+
+
+def read_with(flow: Flow, texts: tuple[str, ...]) -> Reading:
+    assert flow.reading is not None
+    return read_table(codes(), name="codes.csv", options=replace(flow.reading.options, missing=("", *texts)))
 
 
 def text_of_file(flow: Flow) -> tuple[float, int]:
@@ -114,14 +155,15 @@ def badges(before: Flow, after: Flow, files: Sequence[tuple[float, int]], one: S
 def test_every_price__is_what_taking_the_repair_gives(make) -> None:
     flow = make()
     cards = [one for one in together(flow.gate.findings) if one.severity is not Severity.FINE]
-    repairs = [(one, repair) for one in cards for repair in one.repairs if not repair.missing]
+    repairs = [(one, repair) for one in cards for repair in one.repairs if not repair.missing or flow.reading]
     file = text_of_file(flow)
     assert repairs
     for one, repair in repairs:
-        price = price_of(flow, one, repair)
+        price = price_of(flow, one, repair, again=partial(read_again, flow))
         text = re.sub(r"\\|:\w+-badge", "", f"{effect_text(price)} {cost_text(price)}").strip()
         schema, settings = repair.apply(flow.schema, flow.settings)
-        afresh = Flow(flow.table, schema, settings, earlier=flow.earlier, keep=bool(repair.keep))
+        table = read_with(flow, repair.missing).frame if repair.missing else flow.table
+        afresh = Flow(table, schema, settings, earlier=flow.earlier, keep=bool(repair.keep))
         if price.problem:
             with pytest.raises(AnonymizerError):
                 _ = afresh.judgement
@@ -133,6 +175,7 @@ def test_every_price__is_what_taking_the_repair_gives(make) -> None:
         if repair.keep:
             cells = pd.DataFrame({"first": flow.earlier[0].class_of, "second": afresh.class_of}).value_counts()
             assert (price.left, cells.min() >= 4) == ("", True)
+    assert any(repair.missing for _, repair in repairs) is (make is of_codes)
     if make is of_numbered_people:
         assert any(price_of(flow, one, repair).opens for one, repair in repairs)
 

@@ -1,5 +1,6 @@
 """What a release costs, on the page beside its risks: detail lost by column, the target guessed, prices of repairs."""
 
+from functools import partial
 from html import escape
 
 import numpy as np
@@ -8,7 +9,7 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate, Repair, Severity, together
-from anonymizer.whatif.price import price_of, repaired
+from anonymizer.whatif.price import of_reading, price_of, repaired
 from ui.background import Job
 from ui.controls import duration, plain, share
 from ui.gate.state import GateState
@@ -23,13 +24,13 @@ MOST_COLUMNS = 12
 
 def prices(ws: Workspace, gate: Gate) -> Prices:
     """Return the prices of the repairs that are known so far; draws what works them out, or the button for it."""
-    flow = ws.flow
+    flow, suggested, again = ws.flow, ws.suggest(), ws.reader()
     repairs = [
         (several, repair)
         for several in together(gate.findings)
         if several.severity is not Severity.FINE and not several.reason
         for repair in several.repairs
-        if not repair.missing
+        if not repair.missing or ws.can_read_again
     ]
     if not repairs:
         return {}
@@ -39,7 +40,8 @@ def prices(ws: Workspace, gate: Gate) -> Prices:
     def work(job: Job) -> None:
         for number, (several, repair) in enumerate(repairs):
             at, words = number / len(repairs), f"Price of “{repair.words}”"
-            price = price_of(flow, several, repair, lambda *_, at=at, words=words: job.go_on(at, words))
+            go_on = partial(lambda at, words, *_: job.go_on(at, words), at, words)
+            price = price_of(flow, several, repair, go_on, lambda missing: of_reading(flow, again(missing), suggested))
             job.parts.append(((several.keys, repair.words), price))
 
     key = (flow.needs("leaving"), tuple(several.keys for several, _ in repairs))
@@ -50,7 +52,7 @@ def prices(ws: Workspace, gate: Gate) -> Prices:
 def seconds_of(flow: Flow, repair: Repair) -> float:
     """Return how long the price of a repair will take: as long as the same took here; 0 where it cannot be made."""
     try:
-        return flow.expected(repaired(flow, repair))
+        return flow.expected(repaired(flow, repair, lambda _: Flow(flow.table, flow.schema, flow.settings)))
     except AnonymizerError:
         return 0.0
 

@@ -1,7 +1,6 @@
 """What stands in the way of a release, on the page: a card for each finding, its repairs with prices, its reason."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
@@ -150,7 +149,7 @@ def ways(ws: Workspace, finding: Several, number: int, page: str, prices: Prices
             st.button("Take it back", key=f"take back {number}", type="tertiary", on_click=withdraw)
             return
         for place, repair in enumerate(finding.repairs):
-            if repair.missing and (ws.source is None or ws.asks_password):
+            if repair.missing and not ws.can_read_again:
                 continue  # nothing that could be read again
             key, price = f"repair {number} {place}", prices.get((finding.keys, repair.words))
             ws.state(GateState).offers[key] = Change.of(finding, repair, number, price, ws)
@@ -213,8 +212,7 @@ def make(ws: Workspace, key: str, page: str) -> None:
 def apply_repair(ws: Workspace, repair: Repair, page: str) -> None:
     """Apply a repair: to the roles, the settings, which the widgets of ``page`` show, or how the file is read."""
     if repair.missing and ws.reading is not None:
-        options = ws.reading.options
-        ws.read_again(replace(options, missing=tuple(dict.fromkeys((*options.missing, *repair.missing)))))
+        ws.read_again(ws.reading.options.with_missing(repair.missing))
         return
     assert ws.schema is not None
     schema, settings = repair.apply(ws.schema, ws.settings)
