@@ -35,7 +35,7 @@ ENGINES: dict[str, Abilities] = {
     ),
     "dask": Abilities(
         "--engine dask",
-        {"generalizer": ("uniform", "refine", "pack"), "order": ("content",)},
+        {"generalizer": ("uniform", "refine", "pack"), "order": ("content",), "sets": ("full",)},
         {
             "choice": AS_ONE, "source": ("format", "memory address"),
             "criterion": ("blend", "in-order"), "grouping": ("median-mondrian",),
@@ -114,10 +114,10 @@ def needs_of(
     """Return what a run needs of its engine. ``options``: of the command line, which take one table in memory."""
     s = settings
     needs: list[Need] = []
-    names: dict[str, Any] = {"generalizer": s.generalizer, "order": s.order, "grouping": s.grouping}
+    names: dict[str, Any] = {"generalizer": s.generalizer, "order": s.order, "grouping": s.grouping, "sets": s.sets}
     if s.grouping not in MONDRIAN:  # else the criterion is its own
         names["criterion"] = s.criterion
-    words = {"order": "The order {!r}"}
+    words = {"order": "The order {!r}", "sets": "A short name of a long set"}
     needs += [Need(kind, name, words.get(kind, "{!r}").format(name)) for kind, name in names.items() if name]
     choices = {
         "suppression": s.suppression, "regression": s.regression, "population": s.limits.of_population,

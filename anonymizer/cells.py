@@ -4,6 +4,7 @@
 ``29``, ``2024-05-17``, ``a``   one value
 ``[29, 61]``                    closed interval of numbers or dates
 ``{a, b}``                      one of these levels, in domain order
+``{C: 48 levels}``              one of the levels of set C, ``{C: 48 levels, missing}`` or missing: see the dictionary
 ``{[29, 61], missing}``         in the interval, or missing
 ``{a, missing}``                this level, or missing
 ``[70-90)``                     one of the bands ``[70-80)`` and ``[80-90)``: a run of them, in their own notation
@@ -47,6 +48,7 @@ _COUNT = re.compile(r"[0-9]+")
 _BAND = re.compile(BARE)
 _IN_SET = re.compile(rf"(?:{BARE})(?=, |\}}$)|[^,}}]*")
 _IN_CONCATENATION = re.compile(r"[^+:]*")
+_SHORT = re.compile(r"\{[A-Z]+: [0-9]+ levels(?:, missing)?\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Cell:
     ``counts``: how many records have each of its levels (that of "missing" last), empty when not weighted.
     ``estimate``: the number is a mean or median of several, so it is no bound for anybody's value. ``words``: what the
     levels are called where they are not named one by one: the word of a public hierarchy, or the runs of bands.
+    ``name``: the letters that a long set is written by, where the dictionary says what its levels are.
 
     Use the constructors; they refuse what cannot be written.
     """
@@ -73,6 +76,7 @@ class Cell:
     counts: tuple[int, ...] = ()
     estimate: bool = False
     words: tuple[str, ...] = ()
+    name: str = ""
 
     WITHHELD: ClassVar["Cell"]
     MISSING: ClassVar["Cell"]
@@ -168,6 +172,8 @@ class Cell:
             inner = inner if low and high else f"{UP_SIGN}{low}" if low else f"{DOWN_SIGN}{high}"
             inner = ESTIMATE_SIGN + inner if self.estimate else inner
             return f"{{{inner}, {MISSING_WORD}}}" if self.missing else inner
+        if self.name:
+            return f"{{{self.name}: {len(self.levels)} levels{f', {MISSING_WORD}' if self.missing else ''}}}"
         write = member_text if self.joined else level_text
         members = [write(level) for level in self.words or self.levels]
         if self.missing:
@@ -285,6 +291,8 @@ def parse_cell(text: str | None, kind: Kind) -> Cell:
         return Cell.of_levels((text,))
     if text[0] == "[":
         return _interval(text, text, missing=False)
+    if _SHORT.fullmatch(text):
+        _refuse(text, "names of sets cannot be resolved without the dictionary of the release")
     if text[0] == "{":
         return _set(text, kind)
     if kind is not Kind.CATEGORICAL:

@@ -51,6 +51,7 @@ from anonymizer.releasing.grid import Grid, Ladder, grids_at, ladders_of, on_gri
 from anonymizer.releasing.key import read_key
 from anonymizer.releasing.release import Release
 from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
+from anonymizer.releasing.set_names import named, names_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.releasing.treat import treated_table
 from anonymizer.releasing.units import rows_that_stay
@@ -62,7 +63,7 @@ from anonymizer.suppression.choice import staying_rows
 TREE = ("schema", "recipe")
 PRUNING = (*TREE, "grouping", "limits", "population_asked")
 PARTS = (*PRUNING, "generalizer", "public_k", "suppression", "suppression_weight", "earlier_to_keep")
-RELEASE = (*PARTS, "writing", "numbers")
+RELEASE, FILE = (*PARTS, "writing", "numbers"), ("order", "sets")
 
 LONG = ("frontier", "by_k", "guidance", "judgement", "report")
 """Stages that take longer than a move of a slider, beside the tree and whatever waits for it."""
@@ -566,27 +567,26 @@ class Flow:
         """Everything to see to before the release leaves, with the steward's reasons."""
         return self.judgement.with_reasons(self.reasons)
 
-    @stage(*RELEASE, "population", "prosecutor_limit", "earlier", "reasons", "order")
+    @stage(*RELEASE, "population", "prosecutor_limit", "earlier", "reasons", *FILE)
     def leaving(self) -> Release:
         """The release as it can be written, in the order of the file: not at all while something is in its way."""
-        content = self.settings.order == "content"
-        by_content = self.release.by_content
+        content, by_content = self.settings.order == "content", self.release.by_content
         rows = by_content(self.look_alikes.class_of) if content else shuffled(self.release, self.draws(ORDER))
-        return replace(rows, bars=tuple(finding.key for finding in self.gate.open))
+        return replace(named(rows, self.settings.sets), bars=tuple(finding.key for finding in self.gate.open))
 
     @property
     def role_reasons(self) -> tuple[str, ...]:
         """Why each column has its role."""
         return tuple(column.why for column in self.schema.columns)
 
-    @stage(*RELEASE, "population", "prosecutor_limit", "earlier", "reasons", "role_reasons", "order", "regression")
+    @stage(*RELEASE, "population", "prosecutor_limit", "earlier", "reasons", "role_reasons", *FILE, "regression")
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(
             self.schema, self.recorded, self.encoded, made=self.parts.made, held_out=self.held_out, before=self.before,
             after=self.after, utility=self.utility, two_way=self.two_way, coefficients=self.coefficients,
             weighted=self.weighted, worst=self.worst, verification=self.verification, isolation=self.isolation,
-            gate=self.gate, reading=self.reading,
+            gate=self.gate, reading=self.reading, sets=names_of(self.release, self.settings.sets),
         )  # fmt: skip
 
     @property

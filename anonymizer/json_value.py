@@ -81,6 +81,10 @@ class JsonValue:
             self.refuse(f"a list of {fewest} to {most:,} was expected")
         return [replace(self, value=item, place=f"{self.place} {at + 1}") for at, item in enumerate(self.value)]
 
+    def texts(self, fewest: int = 0) -> tuple[str, ...]:
+        """Return this list of texts."""
+        return tuple(item.text() for item in self.items(fewest=fewest))
+
     def text(self, longest: int = LONGEST_TEXT, *, fewest: int = 0, plain: bool = False) -> str:
         """Return this text. ``plain``: without line breaks and other characters that cannot be shown."""
         if not isinstance(self.value, str) or not fewest <= len(self.value) <= longest:

@@ -54,6 +54,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "numbers": {"public": "Round ends", "range": "Exact ends", "mean": "Mean", "median": "Median"},
     "order": {"content": "By content", "secret": "Shuffled"},
+    "sets": {"full": "In full", "named": "By a short name"},
     "tested": {"inner": "Inner nodes (as in the paper)", "leaves": "Groups themselves"},
     "attacker": {"prosecutor": "Prosecutor", "journalist": "Journalist", "marketer": "Marketer"},
     "measure": {
@@ -210,6 +211,7 @@ SETTINGS: dict[str, Setting] = {
         1.0, "number", "cells", "Weight of a row left out", "what leaving a row out costs, 1: all detail", 0, 1
     ),
     "order": Setting("content", "name", "file", "Order of the rows", "the order in which the rows of a file stand"),
+    "sets": Setting("full", "name", "file", "Long sets", "how sets of many levels are written in the files"),
     "regression": Setting(
         None, "text", "analysis", "Regression before and after", _REGRESSION, most=1_000, optional=True
     ),

@@ -91,7 +91,9 @@ def test_names__stand_in_one_table() -> None:
     assert not {name: words for name, words in offences.items() if words}
 
 
-@pytest.mark.parametrize("kind", ["grouping", "generalizer", "criterion", "writing", "numbers", "order", "tested"])
+@pytest.mark.parametrize(
+    "kind", ["grouping", "generalizer", "criterion", "writing", "numbers", "order", "sets", "tested"]
+)
 def test_every_choice__has_one_name(kind: str) -> None:
     assert set(names_of(kind)) <= set(NAMES[kind])
     assert len({name.lower() for name in NAMES[kind].values()}) == len(NAMES[kind])

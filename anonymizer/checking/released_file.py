@@ -23,6 +23,7 @@ import pandas as pd
 from anonymizer.cells import is_date, is_number, kept_text, kept_value, parse_cell
 from anonymizer.checking.labels import LABELLED, label_problems, labelled_rows
 from anonymizer.checking.released import is_plain
+from anonymizer.checking.set_names import SetNames, in_full
 from anonymizer.checking.workbook_file import refuse_workbook, workbook_rows
 from anonymizer.errors import AnonymizerError, CellError, Progress, ReadError
 from anonymizer.json_value import parse, short_text
@@ -91,18 +92,21 @@ class ReleasedFile:
             notes[UNJUDGED].get("", ""),
         )
 
-    def under(self, schema: Schema, *, labels: bool = False, stored: bool = True) -> "ReleasedFile":
+    def under(
+        self, schema: Schema, *, labels: bool = False, stored: bool = True, sets: SetNames | None = None
+    ) -> "ReleasedFile":
         """Return the same with kept columns as values: numbers, dates, and text without its protecting quotes.
         ``labels``: the schema has those that the columns should have; ``stored``: its kinds were told, so that they
-        say how a workbook has to store each column.
+        say how a workbook has to store each column; ``sets``: the sets that the dictionary names, which are lists of
+        levels again then; ``None`` where long sets have no names.
 
         Raises :class:`ReadError` when a kept column does not hold what its kind says.
         """
         if self.format and labels:
             others = label_problems(self.variables, self.rows, schema, self.format)
-            return replace(self, beside=(*self.beside, *others))
+            return replace(self, beside=(*self.beside, *others)).in_full(schema, sets)
         if not self.texts:
-            return self
+            return self.in_full(schema, sets)
         rows, beside = (
             self.rows.copy(deep=False),
             [*self.beside, *(stored_otherwise(self.stored, schema) if stored else ())],
@@ -114,7 +118,14 @@ class ReleasedFile:
             if column.name in rows.columns and column.role is not Role.QUASI_IDENTIFYING:
                 rows[column.name], otherwise = _kept_values(rows[column.name], column)
                 beside += [otherwise] if otherwise else []
-        return replace(self, rows=rows, beside=tuple(beside), texts=False)
+        return replace(self, rows=rows, beside=tuple(beside), texts=False).in_full(schema, sets)
+
+    def in_full(self, schema: Schema, sets: SetNames | None) -> "ReleasedFile":
+        """Return the same with sets that have a short name as lists of levels again: see :meth:`under`."""
+        if sets is None:
+            return self
+        rows, problems = in_full(self.rows, schema, sets)
+        return replace(self, rows=rows, beside=(*self.beside, *problems))
 
 
 def stored_otherwise(stored: Mapping[str, str], schema: Schema) -> Iterator[str]:

@@ -257,6 +257,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
         schema = schema_of(reading.frame, options, reading.variables)
         if not options.schema:
             require_roles(reading.frame, schema, options.keep)
+    require_dictionary(options, settings)
     flow = flow_of(options, reading, schema, settings, ledger, show)
     if options.check:
         show.end()
@@ -295,6 +296,15 @@ def run_anonymize(options: argparse.Namespace) -> int:
         if is_open:
             print("Not ready to release." if not (options.out or others) else "Not written: not ready to release.")
     return 0 if passed and not is_open else 1
+
+
+def require_dictionary(options: argparse.Namespace, settings: Settings) -> None:
+    """Raise :class:`ParameterError` when sets have short names in a file, and nothing is written that explains them."""
+    if settings.sets == "named" and options.out and not (options.report or options.packet or options.internal_packet):
+        raise ParameterError(
+            "The report lists what each short name of a set holds, and none is written.",
+            remedy="Add --report or --packet, or choose --sets full.",
+        )
 
 
 def ending_of(out: str | Address | None) -> str:

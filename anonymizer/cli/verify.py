@@ -50,7 +50,7 @@ from anonymizer.digests import digest
 from anonymizer.errors import CellError, ParameterError, SchemaError
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.folder import is_archive
-from anonymizer.provenance.claim import Claim, claim_from, roles_text, same_text
+from anonymizer.provenance.claim import Claim, claim_from, roles_text, same_text, sets_from
 from anonymizer.provenance.report import schema_digest, schema_from
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.parquet import parquet_bytes
@@ -202,7 +202,8 @@ def under_schema(
         remarks += [f"Nobody named {', '.join(unnamed)}: taken as insensitive. {NAME_THEM}"] if unnamed else []
         remarks += [] if beside_original else stored_otherwise(file.stored, schema)
     remarks += [] if labels else filter(None, [labels_text(file.variables)])
-    file = file.under(schema, labels=labels, stored=has_roles or beside_original)
+    sets = claim.sets if claim is not None else sets_from(options.schema) if options.schema else None
+    file = file.under(schema, labels=labels, stored=has_roles or beside_original, sets=sets)
     remarks += [] if claim is not None else written_otherwise(file.rows, schema, {})
     return file, [*remarks, *([] if beside_original else rare_forms(file.rows, schema))]
 

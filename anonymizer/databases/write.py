@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from anonymizer.checking.released_file import ReleasedFile, read_file
+from anonymizer.checking.set_names import SetNames
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.databases.address import Address
 from anonymizer.databases.driver import BATCH, Driver, quoted
@@ -69,7 +70,7 @@ def write_release(
 
         back = gather(rows, address.name, stop, no_progress)
         progress(0.7, "Checking the rows that were read back")
-        check_back(back, table, verification, schema, limits)
+        check_back(back, table, verification, schema, limits, {c.name: c.names for c in release.columns if c.names})
         progress(0.95, "Ending the transaction")
         driver.execute(connection, "COMMIT")
         committed = True
@@ -137,17 +138,18 @@ def statement_of(name: str, table: pa.Table, driver: Driver) -> str:
 
 
 def check_back(
-    back: pa.Table, table: pa.Table, before: Verification, schema: Schema, limits: Mapping[str, Any]
-) -> None:
+    back: pa.Table, table: pa.Table, before: Verification, schema: Schema, limits: Mapping[str, Any],
+    sets: SetNames | None = None,
+) -> None:  # fmt: skip
     """Raise :class:`GuaranteeError` unless the table that was read back has the rows that were written, and passes the
-    checks that they pass."""
+    checks that they pass. ``sets``: those that have short names."""
     same = back.column_names == table.column_names and len(back) == len(table)
     with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         columns = [back.column(place).cast(field.type) for place, field in enumerate(table.schema)] if same else []
         same = same and _sorted(pa.table(columns, names=table.column_names)).equals(_sorted(table))
         rows = file_of(plain_frame(pa.table(columns, names=table.column_names))) if same else None
         if rows is not None:
-            rows = rows.under(schema)
+            rows = rows.under(schema, sets=sets or None)
             after = verify(rows.rows, schema, beside=rows.beside, **limits)
             if {check.name for check in after.failed} <= {check.name for check in before.failed}:
                 return

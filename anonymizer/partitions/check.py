@@ -2,8 +2,8 @@
 there are, in codes, and what is then checked is every distinct row. Beside the original, each row is held against its
 own record."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from anonymizer.checking.linkage import classes_of, sizes_of
 from anonymizer.checking.parquet_file import ParquetRows
 from anonymizer.checking.rare_forms import rare_forms
 from anonymizer.checking.released_file import index_columns
+from anonymizer.checking.set_names import SetNames, as_list, in_full
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError, CellError, ParameterError, Progress, ReadError, no_progress
 from anonymizer.partitions.coded import CodedTable
@@ -29,6 +30,7 @@ from anonymizer.partitions.folder import (
     Part,
     beside_parts,
     dictionary_schema,
+    dictionary_sets,
     part_of,
     read_manifest,
     released_place,
@@ -121,7 +123,8 @@ def verify_folder(
     starts = np.cumsum([0, *(part.rows for part in manifest.parts)])
     if original is not None and int(starts[-1]) != original.table.n_records:
         raise ParameterError("The folder does not have as many rows as the original.")
-    before = None if original is None else _Before(original, schema)
+    sets = sets_there(folder)
+    before = None if original is None else _Before(original, schema, sets)
 
     def check(number: int) -> PartRows:
         return _part_rows(folder, manifest.parts[number], before, int(starts[number]))
@@ -144,6 +147,8 @@ def verify_folder(
         reason = f"cells of {', '.join(sorted(wrong))} do not contain their row's value" if wrong else ""
         comparison = Consistency(not wrong, None, None, None, None, None, None, mismatch=reason, reason=reason)
     frame, counts = rows.table()
+    frame, problems = in_full(frame, schema, sets) if sets else (frame, [])
+    beside += problems
     return verify(
         frame, schema, counts=counts, comparison=comparison, beside=beside, unjudged=unjudged, whose=rows.whose(),
         **required
@@ -160,6 +165,13 @@ def archive_checks(data: bytes, words: dict[str, Any], progress: Progress) -> di
     differences = claim.differences(manifest.sha256, manifest.rows, claim.schema)
     differences = differences or look_through(archive, manifest, claim.schema, claim)[0]
     return verification.to_dict() | {"differences": differences}
+
+
+def sets_there(folder: Path | Archive) -> SetNames:
+    """Return the sets that have short names by the dictionary of a folder; none where it cannot be read."""
+    with suppress(ReadError):
+        return dictionary_sets(folder) or {}
+    return {}
 
 
 def other_roles_there(folder: Path | Archive, schema: Schema) -> list[str]:
@@ -185,10 +197,12 @@ def look_through(
     forms among their values, by part. ``claim``: what the report says; ``None`` where there is none."""
     remarks: list[str] = []
     last: pd.DataFrame | None = None
+    sets = sets_there(folder)
     for part in manifest.parts:
         with part_of(folder, part) as source, _readable(part):
             for table in ParquetRows(source).groups():
                 rows = table.to_pandas(strings_to_categorical=True, date_as_object=False, ignore_metadata=True)
+                rows = in_full(rows, schema, sets)[0] if sets else rows
                 remarks += [f"{part.name}: {sentence}" for sentence in rare_forms(rows, schema)]
                 together = rows if last is None else pd.concat([last, rows], ignore_index=True)
                 if claim is not None and (others := other_than_said(together, claim)):
@@ -330,14 +344,15 @@ def _kind(kind: pa.DataType) -> pa.DataType:
 class _Before:
     """The distinct values of the original, by column, as released cells are held against them."""
 
-    def __init__(self, original: OriginalRows, schema: Schema) -> None:
+    def __init__(self, original: OriginalRows, schema: Schema, sets: SetNames | None = None) -> None:
         self.original = original
-        self.columns: dict[str, _BoxedValues | _KeptValues] = {
-            name: (_BoxedValues if schema[name].role is Role.QUASI_IDENTIFYING else _KeptValues)(
-                original.table.columns[name].values, schema[name]
+        self.columns: dict[str, _BoxedValues | _KeptValues] = {}
+        for name in schema.released:
+            column, values = schema[name], original.table.columns[name].values
+            boxed = column.role is Role.QUASI_IDENTIFYING
+            self.columns[name] = (
+                _BoxedValues(values, column, (sets or {}).get(name, {})) if boxed else _KeptValues(values, column)
             )
-            for name in schema.released
-        }
 
     def wrong(self, values: dict[str, pa.Array], codes: list[NDArray[Any]], rows: slice) -> set[str]:
         """Return the columns in which some of these rows do not contain, or are not, the value of their record."""
@@ -356,10 +371,11 @@ class _Before:
 
 
 class _BoxedValues:
-    """Distinct values of a quasi-identifier, and what each cell that came says of them."""
+    """Distinct values of a quasi-identifier, and what each cell that came says of them. ``sets``: its sets that have
+    short names."""
 
-    def __init__(self, values: "pd.Series[Any]", column: Column) -> None:
-        self.column = column
+    def __init__(self, values: "pd.Series[Any]", column: Column, sets: Mapping[str, Sequence[str]]) -> None:
+        self.column, self.sets = column, sets
         self.codes, self.about = original_column(values, column)
         self.allowed: dict[str | None, tuple[int, int, tuple[int, ...]]] = {}
 
@@ -367,10 +383,10 @@ class _BoxedValues:
         """Return whether each cell (n,) contains the value beside it, ``own`` (n,)."""
         texts = [*(None if cell is None else value_text(cell) for cell in cells.to_pylist()), None]
         new = [text for text in texts if text not in self.allowed]
+        lists = (as_list(text, self.sets, self.column) for text in new)
         try:
-            self.allowed.update(
-                zip(new, _allowed([parse_column_cell(text, self.column) for text in new], self.about), strict=True)
-            )
+            cells_ = [parse_column_cell(text, self.column) for text in lists]
+            self.allowed.update(zip(new, _allowed(cells_, self.about), strict=True))
         except CellError:
             return False
         limits = [self.allowed[text] for text in texts]

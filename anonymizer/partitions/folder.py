@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anonymizer.checking.set_names import SetNames
 from anonymizer.digests import digest
 from anonymizer.errors import ParameterError, Progress, ReadError, no_progress
 from anonymizer.json_value import JsonValue, parse, read_json
@@ -264,6 +265,17 @@ def dictionary_schema(folder: str | Path | Archive) -> Schema:
         role, kind = item.field("role").one_of(list(Role)), item.field("kind").one_of(list(Kind))
         columns.append(Column(item.field("name").text(), Role(role), Kind(kind)))
     return document.build(lambda: Schema(tuple(columns)))
+
+
+def dictionary_sets(folder: str | Path | Archive) -> SetNames | None:
+    """Return the sets that have short names in a released folder, by its dictionary; ``None`` where none has. Raises
+    :class:`ReadError` when that is not in order."""
+    sets = {
+        item.field("name").text(): {name: own.texts(2) for name, own in item.field("sets").fields().items()}
+        for item in _read_json(released_place(folder), DICTIONARY, "dictionary").items(fewest=1)
+        if not item.field("sets").absent
+    }
+    return sets or None
 
 
 def beside_parts(folder: Path | Archive, manifest: Manifest) -> Iterator[str]:

@@ -45,6 +45,7 @@ from anonymizer.releasing.grid import on_grids
 from anonymizer.releasing.key import read_key
 from anonymizer.releasing.release import ORDERS
 from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
+from anonymizer.releasing.set_names import named_columns
 from anonymizer.releasing.tiers import Made
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Settings
@@ -275,4 +276,4 @@ def make_release(
     release, classes = release_of_pieces(coded, parts, s.writing, s.numbers, grids)
     if s.order == "secret":
         release = replace(release, order=release.order[(rng or draws(seed, ORDER)).permutation(release.n_records)])
-    return release, classes, parts.made
+    return replace(release, columns=named_columns(release.columns, s.sets)), classes, parts.made

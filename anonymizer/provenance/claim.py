@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anonymizer.checking.set_names import SetNames
 from anonymizer.json_value import JsonValue, parse, read_json
 from anonymizer.labelled.variable import Variable
-from anonymizer.provenance.report import commitment, schema_digest
+from anonymizer.provenance.report import commitment, schema_digest, sets_digest
 from anonymizer.releasing.release import ORDERS
 from anonymizer.schema import LEFT_OUT, Role, Schema
 from anonymizer.settings import OF_POPULATION, SETTINGS, Limits
@@ -26,7 +27,8 @@ class Claim:
     ``left_out``: how many are, ``None`` where that is not said. ``commitment`` to the original, and its ``key``, which
     only the internal report has; "" when it is not there. ``order``: in which the rows stand, a key of ``ORDERS``, ""
     where that is not said; ``settings``: of the run, by name; ``is_internal``: the report is the steward's.
-    ``ledger``: the number and the hash of its entry in the sender's ledger, ``None`` without one."""
+    ``ledger``: the number and the hash of its entry in the sender's ledger, ``None`` without one.
+    ``sets``: the levels of each set that has a short name, by column and name; ``None`` where long sets have none."""
 
     schema: Schema
     outputs: Mapping[str, str]
@@ -40,6 +42,7 @@ class Claim:
     settings: Mapping[str, Any] = field(default_factory=dict)
     is_internal: bool = False
     ledger: tuple[int, str] | None = None
+    sets: SetNames | None = None
 
     @property
     def knows_labels(self) -> bool:
@@ -146,7 +149,31 @@ def claim_in(document: JsonValue) -> Claim:
         settings=_settings(run.field("parameters")),
         is_internal=not run.field("command").absent,
         ledger=_entry(run.field("ledger")),
+        sets=sets_in(document),
     )
+
+
+def sets_from(source: str | Path) -> SetNames | None:
+    """Return the sets that a report names, ``None`` where none has a name, or the file is a schema alone."""
+    document = read_json(source, "report", REMEDY)
+    return None if document.field("provenance").absent else sets_in(document)
+
+
+def sets_in(document: JsonValue) -> SetNames | None:
+    """Return the sets that a report names; ``None`` where long sets have no names. Raises :class:`ReadError` for others
+    than it states the digest of."""
+    way, stated = document.field("provenance").field("parameters").field("sets"), document.field("sets")
+    if way.absent or way.text() != "named":
+        return None if stated.absent else stated.refuse("long sets are written in full")
+    if stated.absent:
+        return {}
+    sets = {
+        column: {name: levels.texts(2) for name, levels in own.fields().items()}
+        for column, own in stated.fields().items()
+    }
+    if document.field("sets_sha256").sha256() != sets_digest(sets):
+        stated.refuse("they are not those that the report states the digest of")
+    return sets
 
 
 def _entry(value: JsonValue) -> tuple[int, str] | None:

@@ -115,7 +115,8 @@ class Report:
     by each figure, digression among them, which cannot be recomputed from released cells. ``gate``: what stood in the
     way of leaving, and the steward's reasons. ``override``: why the release was let go although a check failed; empty
     when none did or it was not let go. ``held_out``: the share of people who were held out while groups were made
-    of the others whose target is guessed right, and ``majority``: by the likeliest value of the table.
+    of the others whose target is guessed right, and ``majority``: by the likeliest value of the table. ``sets``: the
+    levels of each set that has a short name in the files, by column and name.
     """
 
     provenance: Provenance
@@ -135,6 +136,7 @@ class Report:
     override: str = ""
     held_out: float | None = None
     majority: float | None = None
+    sets: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -176,7 +178,7 @@ class Report:
                 "weighted": self.weighted.to_dict(),
             },
             "provenance": self.provenance.to_dict(),
-        }
+        } | set_figures(self.sets)
 
     def with_output(self, output: Mapping[str, str], override: str = "") -> "Report":
         """Return the report of what left: the file's digest in each format, and the reason when a check had failed."""
@@ -208,7 +210,7 @@ class Report:
         return recipient_json(
             passed=checks.passed, rows=checks.rows, left_out=checks.left_out, override=self.override,
             commitment=run.input_commitment, output=run.output, schema=run.schema, parameters=run.parameters,
-            time=run.time, row_order=run.row_order, ledger=run.ledger, described=described,
+            time=run.time, row_order=run.row_order, ledger=run.ledger, described=described, sets=self.sets,
         )  # fmt: skip
 
 
@@ -226,6 +228,7 @@ def recipient_json(
     row_order: str,
     ledger: tuple[int, str] | None,
     described: Mapping[str, Any] | None,
+    sets: Mapping[str, Mapping[str, Sequence[str]]],
 ) -> str:
     """Return the recipient's report as JSON text, made of the fields that it has and of no others: the same whether a
     release is at hand, or a report that is made again to be compared."""
@@ -249,8 +252,19 @@ def recipient_json(
             "ledger": ledger_figures(ledger),
         },
     }
-    report |= {} if described is None else {"described": dict(described)}
+    report |= set_figures(sets) | ({} if described is None else {"described": dict(described)})
     return json.dumps(report, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def set_figures(sets: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Any]:
+    """Return the levels of each set that has a short name, with their digest, JSON-ready; nothing where none has."""
+    levels = {column: {name: list(own) for name, own in names.items()} for column, names in sets.items()}
+    return {"sets": levels, "sets_sha256": sets_digest(levels)} if levels else {}
+
+
+def sets_digest(sets: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
+    """Return the SHA-256 of the sets that have short names."""
+    return digest(json.dumps(sets, ensure_ascii=False, sort_keys=True, allow_nan=False).encode())
 
 
 def ledger_figures(ledger: tuple[int, str] | None) -> dict[str, Any] | None:
@@ -276,6 +290,7 @@ def report_of(
     worst: Sequence[WorstGroup],
     gate: Gate,
     reading: Reading | None = None,
+    sets: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
 ) -> Report:
     """Return the report of a run, put together in one way wherever its figures were computed.
 
@@ -301,6 +316,7 @@ def report_of(
         isolation=isolation,
         worst=tuple(worst),
         gate=gate,
+        sets=sets or {},
     )
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from anonymizer.bands import bands_of
 from anonymizer.cells import Cell, kept_text, kept_value
 from anonymizer.checking.released_file import read_file
+from anonymizer.checking.set_names import SetNames
 from anonymizer.errors import EncodeError, GuaranteeError, ParameterError
 from anonymizer.labelled.dates import write_dates
 from anonymizer.labelled.read import LabelledColumn
@@ -94,6 +95,12 @@ class ReleasedColumn:
     def domain_from(self) -> str:
         """Where the domain comes from: "declared", or "data" where it was read from the table, and so is not public."""
         return "declared" if self.declared else "data"
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """The levels of each set that is written by a short name, in the order of the names."""
+        names = {cell.name: cell.levels for cell in self.cells if cell.name}
+        return {name: names[name] for name in sorted(names, key=lambda name: (len(name), name))}
 
     def counts(self) -> NDArray[np.int64]:
         """Return how many rows have each of the distinct cells."""
@@ -420,6 +427,8 @@ def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
             if bands is not None and (runs := [word for word in words if word in bands.words]):
                 form = f"One level, a run of levels in their own notation, such as {runs[0]}, or a set {{a, b}} of "
                 form += "either that holds it. * is any level of the domain."
+    if column.names:
+        form += f" {{{next(iter(column.names))}: … levels}} is one of the levels of that set, which are listed here."
     if column.may_miss:
         form += " An empty cell is a value that was missing in the original."
         if column.generalized:
@@ -432,14 +441,18 @@ def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
     elif column.domain:
         entry["levels"] = list(column.domain[:_MOST_LISTED])
         entry["number_of_levels"] = len(column.domain)
+    entry |= {"sets": {name: list(levels) for name, levels in column.names.items()}} if column.names else {}
     return entry | ({"domain_from": column.domain_from} if column.domain else {})
 
 
-def read_release(source: str | Path | bytes | BinaryIO, schema: Schema | None = None) -> pd.DataFrame:
+def read_release(
+    source: str | Path | bytes | BinaryIO, schema: Schema | None = None, sets: SetNames | None = None
+) -> pd.DataFrame:
     """Return a written release (CSV, gzipped CSV, Parquet or a workbook, told by its content) as a table.
 
     CSV: every column comes back as the text that is in the file, nothing is guessed, and empty cells are NA. With
-    a ``schema`` the kept columns are values again: numbers, dates, and text without its protecting quotes. CSV
+    a ``schema`` the kept columns are values again: numbers, dates, and text without its protecting quotes; with
+    ``sets``, those of the report, so are sets that have a short name. CSV
     keeps values, not number types: 3.0 is written as 3. Parquet keeps types. What else is in the file, and should not
     be, :func:`anonymizer.checking.released_file.read_file` says.
 
@@ -447,4 +460,4 @@ def read_release(source: str | Path | bytes | BinaryIO, schema: Schema | None = 
     kind says.
     """
     file = read_file(source)
-    return file.rows if schema is None else file.under(schema).rows
+    return file.rows if schema is None else file.under(schema, sets=sets).rows

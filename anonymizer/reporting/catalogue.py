@@ -98,7 +98,17 @@ def _values(column: ReleasedColumn, about: Mapping[str, Any]) -> str:
         which = "" if column.declared else " that occur in the table it was made from"
         named = ", ".join(map(column.variable.level_text, levels[:MOST_NAMED]))
         parts.append(f"{number:,} levels{which}: {named}{more}.")
+    parts += _sets(column)
     return " ".join(parts)
+
+
+def _sets(column: ReleasedColumn) -> list[str]:
+    """Return what each set that has a short name holds, a sentence each."""
+    number, listed = len(column.domain), column.variable.level_text
+    return [
+        f"{name}: {len(levels):,} of {number:,} levels: {', '.join(map(listed, levels))}."
+        for name, levels in column.names.items()
+    ]
 
 
 def data_package(entry: Entry) -> str:
@@ -150,6 +160,8 @@ def _field(column: ReleasedColumn) -> dict[str, Any]:
             if meanings:
                 words = [meanings.get(level, level) for level in column.domain]
                 field["categories"] = [{"value": at, "label": word} for at, word in zip(levels, words, strict=True)]
+    if column.names:
+        field["sets"] = {name: list(levels) for name, levels in column.names.items()}
     if len(constraints) > 1:
         field["domainFrom"] = column.domain_from
     return field | {"constraints": constraints}
@@ -213,6 +225,8 @@ def _variable(data: ElementTree.Element, number: int, column: ReleasedColumn, de
     _add(variable, "varFormat", type="numeric" if as_number else "character", schema="other")
     for type, text in (("role", column.role.value), ("kind", column.kind.value), ("domain", column.domain_from)):
         _add(variable, "notes", text, type=type)
+    for sentence in _sets(column):
+        _add(variable, "notes", sentence, type="set")
 
 
 def _add(parent: ElementTree.Element, tag: str, text: str = "", /, **attributes: str) -> ElementTree.Element:

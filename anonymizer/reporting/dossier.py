@@ -10,6 +10,7 @@ from anonymizer.checking.linkage import ROUNDING, LinkageRisk
 from anonymizer.errors import ParameterError
 from anonymizer.gate.finding import Severity, together
 from anonymizer.provenance.report import ADD_UP, Report, schema_digest
+from anonymizer.releasing.set_names import said_of
 from anonymizer.reporting.annex import annex_of, gate_section
 from anonymizer.reporting.document import Document, Grid, Lines, Panel, Points, Section, Table
 from anonymizer.reporting.findings import Findings, OneRow, Statement
@@ -269,7 +270,8 @@ def _reading(report: Report) -> Section:
     kinds = {column.kind for column in report.provenance.schema.columns if column.role is Role.QUASI_IDENTIFYING}
     cells = [IN_CELLS[kind] for kind in IN_CELLS if kind in kinds]
     rows = (*cells, ("*", "any value"), ("empty", "missing in the original"))
-    return Section("How to read a cell", (Table(("", ""), rows),))
+    sets = (said_of(report.sets),) if report.sets else ()
+    return Section("How to read a cell", (Table(("", ""), rows), *sets))
 
 
 def _verifying(report: Report, statement: Statement) -> Section:

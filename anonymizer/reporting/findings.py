@@ -14,6 +14,7 @@ from anonymizer.flow import Flow
 from anonymizer.measuring.utility import discernibility, majority_class_error
 from anonymizer.population.sample import Population, Risky, riskiest, sample_risk, special_of
 from anonymizer.provenance.report import Report
+from anonymizer.releasing.set_names import named
 from anonymizer.reporting.document import Picture
 from anonymizer.schema import Kind, Schema
 from anonymizer.studies.attack import Attacks
@@ -149,14 +150,15 @@ def findings_of(
 
 
 def one_row_of(flow: Flow, row: int | None = None) -> OneRow:
-    """Return a row of the table before and after. ``row``: its number, ``None`` for the one in the middle of the
-    release."""
+    """Return a row of the table before and after, as the files write it. ``row``: its number, ``None`` for the one in
+    the middle of the release."""
     order = flow.release.order
     place = len(order) // 2 if row is None else int(np.flatnonzero(order == row)[0])
     row, names = int(order[place]), list(flow.schema.quasi_identifying)
+    cells_there = named(flow.release.take(np.array([place])), flow.settings.sets).frame()
     original, released = (
         ["missing" if pd.isna(value) else value_text(value) for value in values]
-        for values in (flow.table[names].iloc[row], flow.released[names].iloc[place])
+        for values in (flow.table[names].iloc[row], cells_there[names].iloc[0])
     )
     cells = sorted(zip(names, original, released, strict=True), key=lambda cell: cell[1] == cell[2])
     return OneRow(tuple(cells), int(flow.look_alikes.sizes[flow.class_of[row]]) - 1)

@@ -20,7 +20,7 @@ from anonymizer.checking.rare_forms import rare_forms
 from anonymizer.checking.released_file import BESIDE, UNJUDGED, ReleasedFile, read_archive, read_file
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.digests import digest
-from anonymizer.errors import AnonymizerError, GuaranteeError, Progress, ReadError, no_progress
+from anonymizer.errors import AnonymizerError, CellError, GuaranteeError, Progress, ReadError, no_progress
 from anonymizer.json_value import JsonValue, first_difference, parse, short_text
 from anonymizer.provenance.claim import Claim, claim_in
 from anonymizer.provenance.signature import Envelope, PublicKey, SigningKey
@@ -28,6 +28,7 @@ from anonymizer.reading.files import Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
 from anonymizer.releasing.files import archive, write_file
 from anonymizer.releasing.release import Release
+from anonymizer.releasing.set_names import named
 from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.described import Described, release_from
 from anonymizer.reporting.dossier import AUDIENCES, approvals_of, document_of
@@ -41,6 +42,7 @@ from anonymizer.reporting.packet_files import (
     MEMBERS,
     PROJECT,
     REPORT,
+    SET_FIELDS,
     SIGNATURE,
     TABLES,
     book_again,
@@ -107,14 +109,17 @@ def packet_of(
             files[content] = read_file(content)
         return files[content]
 
-    read_back = about.release(read(tables[TABLES["csv"]]).under(about.schema))
+    read_back = about.release(read(tables[TABLES["csv"]]).under(about.schema, sets=about.claim.sets))
     members |= about.following(read_back, report.verification, tables, audience)
-    members["README.txt"] = read_me(members, audience, formats, key.public.id if key else "").encode()
+    key_id = key.public.id if key else ""
+    members["README.txt"] = read_me(members, audience, formats, about.claim.sets or {}, key_id).encode()
     members = dict(sorted(members.items()))
     time = report.provenance.time
     first = {MANIFEST: manifest_text(members, audience, time).encode()}
     if key is not None:
-        table = _verify(read(tables[TABLES["csv"]]).under(about.schema, labels=True), about.claim, None, {})
+        table = _verify(
+            read(tables[TABLES["csv"]]).under(about.schema, labels=True, sets=about.claim.sets), about.claim, None, {}
+        )
         first[SIGNATURE] = key.sign(statement_of(first | members, about.claim, table, time))
     progress(0.7, "Packing")
     packet = archive(first | members)
@@ -150,7 +155,8 @@ class _Report:
     def release(self, file: ReleasedFile) -> Release:
         """Return the release that a file of it is, read under the schema. Raises :class:`CellError` for what is no
         cell."""
-        return release_from(file.rows, self.schema, self.described.columns, str(self.claim.settings.get("numbers", "")))
+        numbers, sets = (str(self.claim.settings.get(name, "")) for name in ("numbers", "sets"))
+        return named(release_from(file.rows, self.schema, self.described.columns, numbers), sets)
 
     def following(
         self, release: Release, verification: Verification, tables: Mapping[str, bytes], audience: str
@@ -165,7 +171,8 @@ class _Report:
             return [
                 f"{REPORT}: {place or 'it'} does not have the fields that it should."
                 for place, names in FIELDS.items()
-                if set(self.document.field(place).fields() if place else self.document.fields()) != set(names)
+                if {*(self.document.field(place) if place else self.document).fields()}.difference(SET_FIELDS)
+                != set(names)
             ]
         return _other_json(REPORT, content, recipient_again(self.document, self.claim, self.described).encode())
 
@@ -397,7 +404,7 @@ def _tables(
             sentences.append(f"{path} is not the table that the report speaks of: its SHA-256 is another.")
         try:
             plain = read(members[path])
-            file = plain.under(report.schema, labels=True)
+            file = plain.under(report.schema, labels=True, sets=claim.sets)
             same = first is None or _same_rows(first[1].rows, file.rows, claim.schema)
             other = None if first is None or not same else first[1]
             alike = other is not None and (other.beside, other.unjudged) == (file.beside, file.unjudged)
@@ -425,7 +432,10 @@ def _others_that_follow(
     the CSV, as it stands and under the schema; ``verification``: what the checker says of it; ``key_id``: who signed
     the packet."""
     plain, file = first
-    release = report.release(file)
+    try:
+        release = report.release(file)
+    except CellError as error:
+        return [f"{TABLES['csv']}: {error.problem}"]
     sentences = [
         f"{REPORT}: {one}" for one in report.described.problems(release, report.schema, report.claim.left_out or 0)
     ]
@@ -433,8 +443,8 @@ def _others_that_follow(
     contents = {path: members[path] for path in TABLES.values() if path in members}
     again = report.following(release, verification, contents, audience)
     formats = formats_of(report.described.variables.values())
-    paths = [path for path in members if path in MEMBERS | INTERNAL]
-    again["README.txt"] = read_me(paths, audience, formats, key_id).encode()
+    paths, sets = [path for path in members if path in MEMBERS | INTERNAL], report.claim.sets or {}
+    again["README.txt"] = read_me(paths, audience, formats, sets, key_id).encode()
     for path, content in sorted(again.items()):
         if path in members and members[path] != content:
             sentences += (

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.cells import kept_value
+from anonymizer.checking.set_names import SetNames
 from anonymizer.checking.verify import Verification
 from anonymizer.digests import digest
 from anonymizer.json_value import JsonValue
@@ -20,6 +21,7 @@ from anonymizer.provenance.claim import Claim
 from anonymizer.provenance.report import ADD_UP, SHORT_PATH, ledger_figures, python_lines, recipient_json
 from anonymizer.provenance.signature import statement_text
 from anonymizer.releasing.release import ORDERS, Release
+from anonymizer.releasing.set_names import said_of
 from anonymizer.releasing.workbook import EMPTY, label_rows, sheet_cell, workbook_bytes
 from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_package, dcat, dictionary_document
 from anonymizer.reporting.described import Described
@@ -69,6 +71,8 @@ FIELDS = {
     ),
 }  # fmt: skip
 """The fields of the steward's report in a packet, by where they stand."""
+SET_FIELDS = ("sets", "sets_sha256")
+"""Fields that it has beside these where sets have short names."""
 
 
 def formats_of(variables: Iterable[Variable]) -> tuple[str, ...]:
@@ -121,6 +125,7 @@ def recipient_again(document: JsonValue, claim: Claim, described: Described) -> 
         output={format: claim.outputs[format] for format in TABLES if format in claim.outputs}, schema=claim.schema,
         parameters=claim.settings, time=document.field("provenance").field("time").time(),
         row_order=ORDERS.get(claim.order, ""), ledger=claim.ledger, described=described.to_dict(),
+        sets=claim.sets or {},
     )  # fmt: skip
 
 
@@ -137,9 +142,9 @@ def book_again(rows: pd.DataFrame, release: Release) -> bytes:
     return workbook_bytes([column.name for column in release.columns], columns, labels)
 
 
-def read_me(paths: Iterable[str], audience: str, formats: Sequence[str], key_id: str = "") -> str:
+def read_me(paths: Iterable[str], audience: str, formats: Sequence[str], sets: SetNames, key_id: str = "") -> str:
     """Return the text that says what is in a packet. ``paths``: its other files; ``formats``: those in which the table
-    is there, or does not fit; ``key_id``: of the key that signs it."""
+    is there, or does not fit; ``sets``: those that have short names; ``key_id``: of the key that signs it."""
     names = sorted({*paths, "README.txt"})
     whom = "For the recipient." if audience == "external" else "Internal: keep it with the original."
     lines = [f"A release packet, made by Copse {VERSION}. {whom}", ""]
@@ -150,6 +155,7 @@ def read_me(paths: Iterable[str], audience: str, formats: Sequence[str], key_id:
     lines += [f"{SIGNATURE:<22}the signature, by key {key_id}"] if key_id else []
     lines += ["", f"To check all of it: copse verify PACKET.zip{' --key KEY' if key_id else ''}"]
     lines += [*wrap(SIGNED, 100)] if key_id else []
+    lines += ["", *wrap(said_of(sets), 100)] if sets else []
     lines += [""]
     lines += [*wrap(ADD_UP, 100), ""]
     return "\n".join(lines)

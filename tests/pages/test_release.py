@@ -21,6 +21,7 @@ from anonymizer.pipeline import anonymize
 from anonymizer.reading.samples import SAMPLES
 from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, INTERVALS, NUMBERS, WRITINGS
 from anonymizer.releasing.release import ORDERS, read_release
+from anonymizer.releasing.set_names import SETS
 from anonymizer.reporting.findings import one_row_of
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, setting_names
@@ -231,6 +232,26 @@ def test_order_of_the_rows__is_chosen_and_said() -> None:
     assert sorted(ws.flow.leaving.order) == sorted(ws.flow.release.order)
     assert ws.flow.leaving.order.tolist() != ws.flow.release.by_content().order.tolist()
     assert "--order secret" in next(code.value for code in app.code if " anonymize " in code.value)
+
+
+def test_short_names_of_sets__are_chosen_and_said(hospital: Workspace) -> None:
+    schema = hospital.schema
+    assert schema is not None
+    ws = session(60, table=hospital.table, schema=schema)
+    ws.reasons = hospital.reasons
+    app = open_tree(ws)
+    assert SETS["full"] in plain_text(app)
+    app.selectbox(key="tree sets").set_value("named").run()
+    assert not app.exception
+    assert SETS["named"] in plain_text(app)
+    on_release(app)
+    release = session_of(app).flow.leaving
+    names = {cell.text() for column in release.generalized for cell in column.cells if cell.name}
+    assert names
+    assert "give one of them with the file" in plain_text(app)
+    assert "--sets named" in next(code.value for code in app.code if " anonymize " in code.value)
+    assert any(text in names for _, _, text in one_row_of(ws.flow).cells)
+    assert any(text in {value for table in app.dataframe for value in table.value.to_numpy().ravel()} for text in names)
 
 
 def test_tiered__offers_no_writing_that_counts() -> None:

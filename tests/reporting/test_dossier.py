@@ -114,7 +114,7 @@ def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> 
     }
     parameters = {
         "k": K, "l": 2, "grouping": "error-risk", "generalizer": result.release.method, "criterion": "entropy",
-        "writing": "sets", "numbers": "public", "order": "content", "min_leaf": 2, "tested": "inner",
+        "writing": "sets", "numbers": "public", "order": "content", "sets": "full", "min_leaf": 2, "tested": "inner",
         "suppression": 0.0,
     }  # fmt: skip
     most = table[schema.target].value_counts(dropna=False).max() / len(table)

@@ -25,6 +25,16 @@ KINDS = {
     "dta": ("Stata", "application/x-stata-dta"),
     "xpt": ("SAS", "application/x-sas-xport"),
 }
+NAMED = (
+    "Long sets have short names, such as {C: 48 levels}. The data dictionary and both reports list their levels: give "
+    "one of them with the file."
+)
+"""What is said of files in which sets have short names."""
+FILES = (
+    "Files are made when you click, and are not kept here. Keep the report internal: it names values, and has the key "
+    "of the commitment to your file."
+)
+"""What is said of all files."""
 
 
 def release_reason(ws: Workspace, report: Report) -> tuple[str, bool]:
@@ -91,10 +101,9 @@ def single_files(ws: Workspace, release: Release, report: Report, reason: str, l
             on_click="ignore",
             help="For whoever gets the release: what each column is and how its cells are read.",
         )
-    st.caption(
-        "Files are made when you click, and are not kept here. Keep the report internal: it names values, and has the "
-        "key of the commitment to your file."
-    )
+    if any(column.names for column in release.columns):
+        st.caption(NAMED)
+    st.caption(FILES)
 
 
 def do_it_again(ws: Workspace, report: Report) -> None:

@@ -5,6 +5,7 @@ import streamlit as st
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.releasing.pack import made_of
 from anonymizer.releasing.release import ORDERS
+from anonymizer.releasing.set_names import SETS
 from anonymizer.settings import SETTINGS, name_of
 from ui.controls import plain
 from ui.method import price_of_ends
@@ -26,7 +27,8 @@ def cells(ws: Workspace) -> None:
     writing_choice(ws, "numbers", NUMBERS)
     if ws.ready("release"):
         price_of_ends(ws, st.empty())
-    order_choice(ws)
+    file_choice(ws, "order", ORDERS)
+    file_choice(ws, "sets", SETS)
 
 
 def writing_choice(ws: Workspace, setting: str, ways: dict[str, Guarantee]) -> None:
@@ -46,20 +48,20 @@ def writing_choice(ws: Workspace, setting: str, ways: dict[str, Guarantee]) -> N
     show_promise(ways[way])
 
 
-def order_choice(ws: Workspace) -> None:
-    """Draw the orders in which the rows of the file may stand, with what the one that is set is."""
-    names, key = list(ORDERS), "tree order"
-    order = st.selectbox(
-        SETTINGS["order"].title,
+def file_choice(ws: Workspace, setting: str, ways: dict[str, str]) -> None:
+    """Draw the ways in which the file may be laid out, with what the one that is set is."""
+    names, key = list(ways), f"tree {setting}"
+    way = st.selectbox(
+        SETTINGS[setting].title,
         names,
-        names.index(ws.settings.order),
-        format_func=lambda name: name_of("order", name),
+        names.index(ws.settings[setting]),
+        format_func=lambda name: name_of(setting, name),
         key=key,
         on_change=set_at_once,
-        args=(ws, "order", key),
+        args=(ws, setting, key),
     )
-    ws.set(order=order)
-    st.caption(ORDERS[order])
+    ws.set(**{setting: way})
+    st.caption(plain(ways[way]))
 
 
 def show_promise(guarantee: Guarantee) -> None:

@@ -81,7 +81,7 @@ def check(ws: Workspace, name: str, content: bytes, report: bytes) -> Verdict:
     claim = claim_from(report)
     reading = read_in_child(content, name=name, reader=read_released)
     PLACES.require(ws.owner, name, size_of(reading.frame))
-    file = ReleasedFile.of_reading(reading).under(claim.schema, labels=claim.knows_labels)
+    file = ReleasedFile.of_reading(reading).under(claim.schema, labels=claim.knows_labels, sets=claim.sets)
     verification = verify(
         file.rows, claim.schema, beside=file.beside, unjudged=file.unjudged, left_out=claim.left_out, **claim.held_to
     )
