@@ -292,7 +292,11 @@ def parse_cell(text: str | None, kind: Kind) -> Cell:
     if text[0] == "[":
         return _interval(text, text, missing=False)
     if _SHORT.fullmatch(text):
-        _refuse(text, "names of sets cannot be resolved without the dictionary of the release")
+        raise CellError(
+            f"{text!r} is not a released cell: names of sets cannot be resolved without the dictionary of the release.",
+            value=text,
+            remedy="Check one file beside its report (--report), a folder with its dictionary, or a packet.",
+        )
     if text[0] == "{":
         return _set(text, kind)
     if kind is not Kind.CATEGORICAL:
