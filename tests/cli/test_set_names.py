@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyreadstat
 import pytest
 
 from anonymizer.cli.main import main
@@ -225,3 +226,47 @@ def test_a_forged_dictionary__is_refused_in_a_folder(
     assert verify(tmp_path, "--k", "25", file="folder") == 1
     assert re.search("dictionary|order of the sets", capsys.readouterr().out)
     assert verify(tmp_path, "--report", str(whole / "folder.json"), file="folder") == 1
+
+
+def test_a_database__has_the_names_and_is_checked_by_the_report(place: Path, capsys: Capture) -> None:
+    address = f"sqlite:///{place}/made.db?{{}}table=released"
+    make = ["anonymize", str(place / "people.csv"), *ROLES, *MORE, "--sets", "named"]
+    report = ["--report", str(place / "made.json")]
+    assert main([*make, "--out", address.format("new=yes&"), *report]) == 0
+    assert main(["verify", address.format(""), *report]) == 0
+    capsys.readouterr()
+
+
+def test_labels_of_codes__are_the_names_in_a_packet_of_a_survey(place: Path, tmp_path: Path, capsys: Capture) -> None:
+    table = pd.read_csv(place / "people.csv")
+    labels = ["Age in years", "Where the person lives", "Illness"]
+    pyreadstat.write_sav(table, str(tmp_path / "people.sav"), column_labels=labels)
+    packet = tmp_path / "survey.zip"
+    make = ["anonymize", str(tmp_path / "people.sav"), *ROLES, *MORE, "--sets", "named", "--packet", str(packet)]
+    assert main(make) == 0
+    assert verify(tmp_path, file="survey.zip") == 0
+    assert verify(tmp_path, "--original", str(tmp_path / "people.sav"), file="survey.zip") == 0
+    (tmp_path / "out.sav").write_bytes(members_of(packet)["data/release.sav"])
+    codes = pyreadstat.read_sav(str(tmp_path / "out.sav"))[1].variable_value_labels["zip"]
+    names = [label for label in codes.values() if re.fullmatch(r"\{[A-Z]+: \d+ levels\}", label)]
+    assert len(names) == len(json.loads(members_of(packet)["report.json"])["sets"]["zip"])
+    capsys.readouterr()
+
+
+def test_sets_of_bands__have_names_too(tmp_path: Path, capsys: Capture) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.integers(0, 100, 800)})
+    bands = [f"[{low}-{low + 5})" for low in range(0, 300, 5)]
+    table["band"] = [bands[2 * place + (x >= 50)] for x, place in zip(table.x, rng.integers(0, 30, 800), strict=True)]
+    table["ill"] = np.where(table.x >= 50, "a", rng.choice(["b", "c"], 800))
+    table.to_csv(tmp_path / "bands.csv", index=False)
+    make = ["anonymize", str(tmp_path / "bands.csv"), "--quasi-identifying", "x,band", "--sensitive", "ill"]
+    make += ["--k", "100", "--grouping", "least", "--generalizer", "uniform", "--sets", "named"]
+    make += ["--attack-seconds", "0.1", "--reason=one value: ill=nobody of these lives"]
+    files = ["--out", str(tmp_path / "out.csv"), "--report", str(tmp_path / "report.json")]
+    assert main([*make, *files, "--packet", str(tmp_path / "out.zip")]) == 0
+    cells = set(pd.read_csv(tmp_path / "out.csv").band)
+    assert len([cell for cell in cells if re.fullmatch(r"\{[A-Z]: \d\d levels\}", cell)]) >= 2
+    assert verify(tmp_path, "--report", files[-1], "--original", str(tmp_path / "bands.csv")) == 0
+    assert verify(tmp_path, file="out.zip") == 0
+    capsys.readouterr()
