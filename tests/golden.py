@@ -83,10 +83,11 @@ def check(name: str, result: Result) -> None:
 
 def main(words: list[str]) -> None:
     """Print a part of a run, or write all digests."""
-    from tests.runs import RUNS, run_of
+    from tests.runs import BESIDES, RUNS, run_beside, run_of
     from tests.test_settings import BESIDE, CHOICES, run_with
 
     runs: dict[str, Callable[[], Result]] = {"-".join(run): lambda run=run: run_of(*run) for run in RUNS}
+    runs |= {name: lambda name=name: run_beside(name) for name in BESIDES}
     runs |= {name: lambda name=name: run_with(**{**BESIDE.get(name, {}), name: CHOICES[name]}) for name in CHOICES}
     if words:
         print(json.dumps(parts(runs[words[0]]())[words[1]], indent=1, sort_keys=True))

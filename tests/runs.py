@@ -10,10 +10,11 @@ from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.pipeline import Result, anonymize
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import SAMPLES, hospital
-from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES
+from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, NUMBERS, WRITINGS
 from anonymizer.releasing.release import read_release
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import names_of
+from tests.growing.test_persons import visits
 
 K = 4
 TABLES = ("hospital", "customers", "employees", "gaps")
@@ -41,6 +42,23 @@ def fits(schema: Schema, grouping: str) -> bool:
 
 
 RUNS = [run for run in product(TABLES, names_of("grouping"), GENERALIZERS) if fits(table_of(run[0])[1], run[1])]
+
+BESIDES: dict[str, dict[str, object]] = {
+    **{f"persons-{way}": {"generalizer": way} for way in GENERALIZERS},
+    **{f"limits-{way}": {"generalizer": way, "l": 2, "share_max": 0.3} for way in GENERALIZERS if way != "tiered"},
+    **{
+        f"{numbers}-{writing}": {"generalizer": "pack", "numbers": numbers, "writing": writing}
+        for numbers, writing in zip(NUMBERS, [*WRITINGS][::-1], strict=True)
+    },
+}
+"""Further runs: every generalizer where rows are not persons, without limits and with some, and every way to write."""
+
+
+@cache
+def run_beside(name: str) -> Result:
+    """One of :data:`BESIDES`."""
+    table, schema = visits(5, 150) if name.startswith(("persons", "limits")) else table_of("gaps")
+    return anonymize(table, schema, grouping="least", k=K, rng=np.random.default_rng(9), **BESIDES[name])
 
 
 @cache

@@ -14,7 +14,7 @@ import pytest
 from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.schema import Kind
 from tests import golden
-from tests.runs import RUNS, STRICT, K, keys_of, read_back, run_of, table_of
+from tests.runs import BESIDES, RUNS, STRICT, K, keys_of, read_back, run_beside, run_of, table_of
 
 INTERVAL = re.compile(r"\[([^,\]]+), ([^\]]+)\]")
 
@@ -97,6 +97,11 @@ def test_every_combination__figures_are_those_of_the_written_file(name: str, gro
 @pytest.mark.parametrize(("name", "grouping", "generalizer"), RUNS)
 def test_every_combination__comes_to_what_it_did(name: str, grouping: str, generalizer: str) -> None:
     golden.check(f"{name}-{grouping}-{generalizer}", run_of(name, grouping, generalizer))
+
+
+@pytest.mark.parametrize("name", BESIDES)
+def test_runs_of_persons_and_every_way_to_write__come_to_what_they_did(name: str) -> None:
+    golden.check(name, run_beside(name))
 
 
 @pytest.mark.sweep(15)

@@ -33,7 +33,8 @@ def make_release(seed, n, k, **writing):
 
 
 def test_the_example_of_the_documentation_is_true():
-    outcome = doctest.testmod(module)
+    (example,) = doctest.DocTestFinder().find(expand, "expand", globs=dict(vars(module)))
+    outcome = doctest.DocTestRunner().run(example)
     assert outcome.attempted == 3
     assert not outcome.failed
 
