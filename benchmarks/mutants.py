@@ -6,6 +6,7 @@ each the tests of its room that reach the function, but for those that start pro
 mutmut cannot change them, and so are sentences for people.
 """
 
+import ast
 import json
 import os
 import random
@@ -30,8 +31,10 @@ ROOMS = {
     "partitions": ("partitions", ("partitions",)),
 }
 """Of each room: where the code is that is changed, and the folders of the tests that are to notice it."""
-PROGRAMS = re.compile("run_python|subprocess|copies")
+PROGRAMS = re.compile("run_python|subprocess")
 """What stands in tests that start programs, in which no change is made."""
+COPIES = "from tests.copies import"
+"""What stands in files of tests that run copies of the project."""
 COPIED = ("anonymizer", "benchmarks", "docs", "pages", "ui", ".streamlit", "app.py", "run.py", "supply.py")
 SENTENCE = re.compile(r'f?"[^"\n]*[a-zA-Z]{2} [^"\n]*"')
 IDLE = re.compile(r"""(,\s*)?\b(remedy=\w*|strict=\w+),?|__mutmut_\w+""")
@@ -53,15 +56,29 @@ def configure(room: str) -> str:
     files = [file for folder in tests for file in folder.glob("test_*.py")] + sorted(
         [*ROOT.glob("tests/test_pipeline*.py"), ROOT / "tests" / "test_settings.py"]
     )
-    files = [file for file in files if not PROGRAMS.search(file.read_text("utf-8"))]
+    files = [file for file in files if COPIES not in file.read_text("utf-8")]
+    left_out = [
+        f"--deselect={file.relative_to(ROOT)}::{name}"
+        for file in files
+        for name in starting_programs(file.read_text("utf-8"))
+    ]
     options = {
         "source_paths": sources(room),
         "also_copy": [*COPIED, *(str(file.relative_to(ROOT)) for file in ROOT.glob("requirements*"))],
-        "pytest_add_cli_args": ["-m", "not browser and not programs", "-p", "no:cacheprovider"],
+        "pytest_add_cli_args": ["-m", "not browser and not programs", "-p", "no:cacheprovider", *left_out],
         "pytest_add_cli_args_test_selection": [str(file.relative_to(ROOT)) for file in files],
     }
     lines = [f"{name} = {json.dumps(value)}" for name, value in options.items()]
     return "\n".join(["", "[tool.mutmut]", "track_dependencies = false", *lines, ""])
+
+
+def starting_programs(source: str) -> list[str]:
+    """Return the functions of a file of tests that start programs, themselves or by another of them."""
+    codes = {part.name: ast.unparse(part) for part in ast.parse(source).body if isinstance(part, ast.FunctionDef)}
+    starting = {name for name, code in codes.items() if PROGRAMS.search(code)}
+    while more := {name for name, code in codes.items() if starting & set(re.findall(r"\w+", code))} - starting:
+        starting |= more
+    return sorted(starting)
 
 
 def without_words(code: str) -> str:
