@@ -100,7 +100,7 @@ class RehearsalNoise:
 
     def noisy_max(self, scores: Sequence[int], epsilon: float, sensitivity: int) -> int:
         noise = self.rng.exponential(sensitivity / epsilon, len(scores))
-        return int(np.argmax(np.asarray(scores, dtype=np.float64) + noise))
+        return int(np.argmax(np.asarray(scores) + noise))
 
     def coins(self, n: int, share: float) -> NDArray[np.bool_]:
         return self.rng.random(n) < share
@@ -140,7 +140,7 @@ class WatchedNoise:
 
 def selection_shares(scores: Sequence[float], epsilon: float, sensitivity: float) -> NDArray[np.float64]:
     """Return the probability of each choice under the exponential mechanism, F15 (3) and (8)."""
-    exponents = epsilon * np.asarray(scores, dtype=np.float64) / (2 * sensitivity)
+    exponents = epsilon * np.asarray(scores) / (2 * sensitivity)
     weights: NDArray[np.float64] = np.exp(exponents - exponents.max())
     return np.asarray(weights / weights.sum())
 
