@@ -35,6 +35,7 @@ PROGRAMS = re.compile("run_python|subprocess")
 """What stands in tests that start programs, in which no change is made."""
 COPIES = "from tests.copies import"
 """What stands in files of tests that run copies of the project."""
+PLUGINS = ("-p", "no:cacheprovider", "-p", "benchmarks._forgetting")
 COPIED = ("anonymizer", "benchmarks", "docs", "pages", "ui", ".streamlit", "app.py", "run.py", "supply.py")
 SENTENCE = re.compile(r'f?"[^"\n]*[a-zA-Z]{2} [^"\n]*"')
 IDLE = re.compile(r"""(,\s*)?\b(remedy=\w*|strict=\w+),?|__mutmut_\w+""")
@@ -65,7 +66,7 @@ def configure(room: str) -> str:
     options = {
         "source_paths": sources(room),
         "also_copy": [*COPIED, *(str(file.relative_to(ROOT)) for file in ROOT.glob("requirements*"))],
-        "pytest_add_cli_args": ["-m", "not browser and not programs", "-p", "no:cacheprovider", *left_out],
+        "pytest_add_cli_args": ["-m", "not browser and not programs", *PLUGINS, *left_out],
         "pytest_add_cli_args_test_selection": [str(file.relative_to(ROOT)) for file in files],
     }
     lines = [f"{name} = {json.dumps(value)}" for name, value in options.items()]
