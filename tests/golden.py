@@ -52,8 +52,10 @@ def digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def parts(result: Result) -> dict[str, Any]:
-    """Return what a run came to, by its parts."""
+def parts(result: Result | Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a run came to, by its parts; a run over files says them itself."""
+    if isinstance(result, Mapping):
+        return dict(result)
     report, pruning = result.report.to_dict(), result.pruning
     whole = {
         "tree": result.tree,
@@ -72,10 +74,10 @@ def parts(result: Result) -> dict[str, Any]:
     }
 
 
-def check(name: str, result: Result) -> None:
+def check(name: str, came_to: Result | Mapping[str, Any]) -> None:
     """Fail, with the parts that changed, when a run came to something else than it did."""
     before = json.loads(FILE.read_text("utf-8"))[name]
-    now = {part: digest(value) for part, value in parts(result).items()}
+    now = {part: digest(value) for part, value in parts(came_to).items()}
     assert {part for part in before | now if before.get(part) != now.get(part)} == set(), (
         f"see python -m tests.golden {name}"
     )
@@ -83,11 +85,15 @@ def check(name: str, result: Result) -> None:
 
 def main(words: list[str]) -> None:
     """Print a part of a run, or write all digests."""
+    from tests.partitions.files import FILES, parts_of
     from tests.runs import BESIDES, RUNS, run_beside, run_of
     from tests.test_settings import BESIDE, CHOICES, run_with
 
-    runs: dict[str, Callable[[], Result]] = {"-".join(run): lambda run=run: run_of(*run) for run in RUNS}
+    runs: dict[str, Callable[[], Result | Mapping[str, Any]]] = {
+        "-".join(run): lambda run=run: run_of(*run) for run in RUNS
+    }
     runs |= {name: lambda name=name: run_beside(name) for name in BESIDES}
+    runs |= {name: lambda name=name: parts_of(name) for name in FILES}
     runs |= {name: lambda name=name: run_with(**{**BESIDE.get(name, {}), name: CHOICES[name]}) for name in CHOICES}
     if words:
         print(json.dumps(parts(runs[words[0]]())[words[1]], indent=1, sort_keys=True))

@@ -29,6 +29,8 @@ from anonymizer.partitions.folder import MANIFEST, read_manifest
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import InPieces
 from anonymizer.reading.files import read_table
+from tests import golden
+from tests.partitions.files import FILES, parts_of
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree
 from tests.sweeps import few
@@ -104,6 +106,11 @@ def test_files_with_sensitive_numbers__are_released_as_the_table_in_memory(
             other = expected.verification[check.name]
             assert (check.passed, check.sentence) == (other.passed, other.sentence)
             assert check.achieved == pytest.approx(other.achieved)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files__come_to_what_they_did(name: str) -> None:
+    golden.check(name, parts_of(name))
 
 
 def test_the_report__binds_the_folder(tmp_path: Path) -> None:
