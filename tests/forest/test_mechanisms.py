@@ -48,6 +48,14 @@ def test_only_repeatable_noise_is_a_rehearsal() -> None:
     assert RehearsalNoise(np.random.default_rng(0)).rehearsal
 
 
+def test_rehearsal__answers_follow_from_its_seed() -> None:
+    noise, counts = RehearsalNoise(np.random.default_rng(5)), np.array([7, 9])
+    assert noise.laplace(counts, 0.5).round(6).tolist() == [8.883247, 10.913609]
+    assert noise.discrete_laplace(counts, 0.5).tolist() == [8, 9]
+    assert [noise.exponential([0.1, 0.2, 0.3], 1.0, 0.5) for _ in range(8)] == [1, 0, 0, 2, 2, 0, 1, 2]
+    assert [noise.noisy_max([3, 4, 5], 0.5, 1) for _ in range(8)] == [1, 0, 2, 2, 2, 1, 0, 1]
+
+
 def test_secure_noise__never_touches_numpy_generators(monkeypatch: pytest.MonkeyPatch) -> None:
     secure, counts = SecureNoise(), np.array([3, 4])
     secure.laplace(counts, 0.7)  # what is drawn while OpenDP is imported is no noise
@@ -179,20 +187,22 @@ def test_ledger__names_every_query_in_the_order_of_parts_and_levels() -> None:
     budget.spend(0.5, "whole")
     part = budget.reserve(1.5, "tree")
     part.spend(0.25, "a", 2)
-    part.spend(0.25, "z", 1)
+    part.spend(0.125, "z", 1)
+    part.spend(0.125, "b", 1)
     part.reserve(0.5, "leaf").spend(0.5, "inner", 3)
     for amount in (0.5, 0.75, 0.75):
         budget.branch().spend(amount, "branch", 2)
     ledger = budget.ledger()
     rows = [(e.part, e.level, e.purpose, e.epsilon, e.queries, e.composition) for e in ledger.entries]
     assert rows == [
-        ("", 1, "whole", 0.5, 1, "sequential"), ("tree", 1, "z", 0.25, 1, "sequential"),
+        ("", 1, "whole", 0.5, 1, "sequential"), ("tree", 1, "z", 0.125, 1, "sequential"),
+        ("tree", 1, "b", 0.125, 1, "sequential"),
         ("tree", 2, "a", 0.25, 1, "sequential"), ("tree: leaf", 3, "inner", 0.5, 1, "sequential"),
         ("", 2, "branch", 0.5, 1, "sequential"), ("", 2, "branch", 0.75, 2, "parallel"),
     ]  # fmt: skip
     assert ledger.dearest == (
-        ("", 1, "whole", 0.5), ("tree", 2, "a", 0.25), ("tree", 1, "z", 0.25), ("tree: leaf", 3, "inner", 0.5),
-        ("", 2, "branch", 0.75),
+        ("", 1, "whole", 0.5), ("tree", 2, "a", 0.25), ("tree", 1, "z", 0.125), ("tree", 1, "b", 0.125),
+        ("tree: leaf", 3, "inner", 0.5), ("", 2, "branch", 0.75),
     )  # fmt: skip
     assert ledger.to_dict()["entries"][-1] == {
         "part": "", "level": 2, "purpose": "branch", "epsilon": 0.75, "queries": 2, "composition": "parallel"
@@ -201,7 +211,7 @@ def test_ledger__names_every_query_in_the_order_of_parts_and_levels() -> None:
     assert (ledger.to_dict()["budget"], ledger.spent) == (4.0, 2.25)
     lines = ledger.text().splitlines()
     assert lines[0] == f"part       level  query{' ' * 33}ε each   asked  composition"
-    assert lines[2] == f"tree           1  z{' ' * 35}0.250000       1  sequential"
+    assert lines[2] == f"tree           1  z{' ' * 35}0.125000       1  sequential"
     assert lines[-1] == "spent 2.25 of 4"
 
 
