@@ -2,6 +2,7 @@
 forgotten, so that it is not taken for what the changed code does."""
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -31,5 +32,6 @@ def pytest_sessionfinish() -> None:
     """End the process that waits for a file: mutmut takes any process that ends for a change that was tried."""
     child = sys.modules.get("anonymizer.reading.child")
     while child is not None and not child._waiting.empty():
-        with child._waiting.get() as waiting:
+        if isinstance(waiting := child._waiting.get(), subprocess.Popen):
             waiting.kill()
+            waiting.wait()
