@@ -72,6 +72,20 @@ def test_any_number_of_threads__grows_the_same_tree(
     assert again.tolist() == leaf.tolist()
 
 
+def test_progress__is_of_waves_up_to_a_half_and_of_branches_after_it(tmp_path: Path) -> None:
+    table = pa.Table.from_pandas(people(3000, 4), preserve_index=False)
+    coded = code_table(open_table(write_pieces(tmp_path, table, [2000])), schema_of(whole_frame(table)))
+    heard: list[tuple[float, str]] = []
+    grow_pieces(coded, Recipe(None, 2), 700, 60, progress=lambda share, what: heard.append((share, what)))
+    waves = [share for share, what in heard if what == "Dividing large groups"]
+    assert waves == [min(0.5, 0.05 * wave) for wave in range(1, len(waves) + 1)]
+    branches = sorted(share for share, what in heard if what == "Growing branches")
+    assert len(waves) > 3
+    assert branches[0] == 0.5
+    assert 0.6 < branches[-1] < 0.9
+    assert len(waves) + len(branches) == len(heard)
+
+
 def numbered(n: int) -> tuple[pa.Table, Schema]:
     """Return people with two sensitive numbers, one of them with missing values and whole, and a schema in which these
     guide the tree."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from anonymizer.errors import EncodeError, ReadError
 from anonymizer.growing.encode import EncodedTable, encode, encode_column
+from anonymizer.partitions import values
 from anonymizer.partitions.coded import CodedTable, code_table
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.values import code_columns
@@ -203,3 +204,12 @@ def open_table_files(folder: Path) -> list[Path]:
     from anonymizer.partitions.places import files_of
 
     return files_of(folder)
+
+
+def test_first_texts__are_the_first_distinct_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "MOST_TEXTS", 3)
+    few_texts = pa.array(["b", "a"])
+    assert set(values.first_texts(few_texts, pa.array(["a", "b"])).to_pylist()) == {"a", "b"}
+    enough = values.first_texts(few_texts, pa.array(["a", "c", "d"]))
+    assert len(enough) == len(set(enough.to_pylist())) == 3
+    assert values.first_texts(enough, pa.array(["e"])) is enough
