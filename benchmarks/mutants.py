@@ -84,7 +84,7 @@ def starting_programs(source: str) -> list[str]:
 
 def without_words(code: str) -> str:
     """Return a function's code without its name and without what may change while it does the same."""
-    return re.sub(r"\s+", " ", IDLE.sub("", SENTENCE.sub("", code)))
+    return re.sub(r"[\s,]+", " ", IDLE.sub("", SENTENCE.sub("", code)))
 
 
 def draw(copy: Path, room: str, number: int, seed: int) -> list[str]:
