@@ -40,6 +40,8 @@ COPIED = ("anonymizer", "benchmarks", "docs", "pages", "ui", ".streamlit", "app.
 SENTENCE = re.compile(r'f?"[^"\n]*[a-zA-Z]{2} [^"\n]*"')
 IDLE = re.compile(r"""(,\s*)?\b(remedy=\w*|strict=\w+),?|__mutmut_\w+""")
 """What may change while the code does the same: sentences for people, and whether zip refuses what never happens."""
+PATIENCE = "60"
+"""Seconds that a test waits for what may never happen in changed code."""
 SURVIVED, UNTESTED = 0, 33
 """How mutmut writes down a change that no test noticed, and one that no test reaches."""
 
@@ -112,7 +114,8 @@ def try_room(room: str, number: int, seed: int) -> Counter[int | None]:
             file.write(configure(room))
         names = draw(copy, room, number, seed)
         mutmut = [str(Path(sys.executable).parent / "mutmut")]
-        subprocess.run([*mutmut, "run", *names], cwd=copy, stdin=subprocess.DEVNULL, check=False)
+        patient = os.environ | {"COPSE_PATIENCE": PATIENCE}
+        subprocess.run([*mutmut, "run", *names], cwd=copy, env=patient, stdin=subprocess.DEVNULL, check=False)
         codes: dict[str, int | None] = {}
         for meta in sorted((copy / "mutants").rglob("*.meta")):
             codes |= json.loads(meta.read_text("utf-8"))["exit_code_by_key"]
