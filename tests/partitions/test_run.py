@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import anonymizer as an
 from anonymizer.engines import anonymize_files
-from anonymizer.errors import FolderExistsError, ParameterError, ReadError
+from anonymizer.errors import FolderExistsError, GuaranteeError, ParameterError, ReadError
 from anonymizer.partitions import ranges, records, run
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import MANIFEST, read_manifest
@@ -111,6 +111,18 @@ def test_files_with_sensitive_numbers__are_released_as_the_table_in_memory(
 @pytest.mark.parametrize("name", FILES)
 def test_files__come_to_what_they_did(name: str) -> None:
     golden.check(name, parts_of(name))
+
+
+def test_a_limit_that_all_records_fail__is_said_as_in_memory(tmp_path: Path) -> None:
+    table = pa.Table.from_pandas(people(60), preserve_index=False)
+    frame = whole_frame(table)
+    schema, source = schema_of(frame), write_pieces(tmp_path / "in", table, [40])
+    with pytest.raises(GuaranteeError, match="at least 40") as whole:
+        an.anonymize(frame, schema, l=40)
+    with pytest.raises(GuaranteeError) as pieces:
+        anonymize_files(source, schema, tmp_path / "out", l=40)
+    assert str(pieces.value) == str(whole.value)
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_report__binds_the_folder(tmp_path: Path) -> None:
