@@ -18,7 +18,7 @@ from anonymizer.partitions import pieces, ranges
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.parted import read_pieces
 from anonymizer.partitions.pieces import open_table
-from anonymizer.partitions.places import File, opened
+from anonymizer.partitions.places import File, opened, stamp_of
 from anonymizer.partitions.values import first_rows
 from anonymizer.reading.options import ReadOptions
 from anonymizer.workers import shares
@@ -151,3 +151,14 @@ def test_a_digest__is_stopped_between_blocks(tmp_path: Path) -> None:
 
     with pytest.raises(CancelledError):
         read_pieces(tmp_path / "in.parquet", "in", tmp_path, None, lambda _, what: steps.append(what), stopped)
+
+
+def test_a_file_that_cannot_be_read_on__is_named(tmp_path: Path) -> None:
+    path = tmp_path / "part.csv"
+    path.write_bytes(b"age,town\n1,a\n")
+
+    def broken() -> None:
+        raise OSError("of the disk")
+
+    with pytest.raises(ReadError, match=r"^part.csv cannot be read \(OSError\)."):
+        pieces.file_digest(path, stamp_of(path), broken)
