@@ -205,7 +205,7 @@ def test_command__says_what_is_wrong(
     run = ["anonymize", "table.csv", "--quasi-identifying", "age", "--sensitive", "ill", "--sign"]
     commands = {
         "nobody can be asked": [*run, "own.pem", "--packet", "release.zip"],
-        "none is commands for": [*run, "own.pem"],
+        "none is asked for": [*run, "own.pem"],
         "own.pem is no public key": ["verify", "release.zip", "--key", "own.pem"],
         "--key is of a packet": ["verify", "table.csv", "--key", KEY.public.text, "--quasi-identifying", "age"],
     }
