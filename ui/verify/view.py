@@ -33,6 +33,11 @@ def bring(ws: Workspace) -> None:
     """Draw where a packet, or a file and its report, are dropped; checks them, and runs the script again, once all is
     there."""
     state = ws.state(VerifyState)
+    key = st.text_input(
+        "Key of the sender, where a packet is signed", key="verify key", max_chars=60, width=560,
+        help="44 letters that the sender gave you by another way than the packet: `copse key show` prints them. Type "
+        "them before you drop the packet.",
+    )  # fmt: skip
     left, right = st.columns(2, gap="large")
     with left:
         file = st.file_uploader(
@@ -45,10 +50,6 @@ def bring(ws: Workspace) -> None:
             "For a released file, its report (JSON); a packet has one in it", ["json"],
             key=f"verify report {state.edition}",
         )  # fmt: skip
-    key = st.text_input(
-        "Key of the sender, for a signed packet", key="verify key", max_chars=60,
-        help="44 letters that the sender gave you by another way than the packet: `copse key show` prints them.",
-    )  # fmt: skip
     is_folder = file is not None and is_archive(file.getvalue()[:100])
     is_packet = file is not None and file.name.lower().endswith(".zip") and not is_folder
     if file is None or (report is None and not is_packet):
