@@ -121,6 +121,9 @@ def test_codes__by_hand() -> None:
     cells = dict(zip(flow.release.order.tolist(), flow.released["age"].astype(str), strict=True))
     assert {cells[row] for row in (4, 5, 6)} == {"≥ 80"}
     assert {cells[row] for row in (0, 1, 7)} == {"≤ 20"}
+    words = next(entry["cells"] for entry in flow.release.dictionary() if entry["name"] == "age")
+    assert "closed interval" in words
+    assert "≥ 80 stands for 80 or more" in words
     assert flow.report.notes == (
         "1 value of 'age' below 20 is said as 20 or less.", "2 values of 'age' above 80 are said as 80 or more."
     )  # fmt: skip

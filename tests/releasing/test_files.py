@@ -167,3 +167,17 @@ def test_names_that_differ_in_case_only__are_refused(tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="differ in upper and lower case only"):
             require_different_files({"the input": table}, {name: tmp_path / path for name, path in outputs.items()})
     require_different_files({"the input": table}, {"--out": tmp_path / "a.csv", "--report": tmp_path / "b.csv"})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders cannot be locked there")
+def test_folders_that_were_left__go_when_they_are_old_and_nobody_locks_them(tmp_path: Path) -> None:
+    old, new, busy = (tmp_path / f".half-{name}" for name in ("old", "new", "busy"))
+    for folder in (old, new, busy):
+        folder.mkdir()
+    for folder in (old, busy):
+        os.utime(folder, (time.time() - 100,) * 2)
+    lock = files.lock_folder(busy)
+    assert lock is not None
+    files.remove_left_folders(tmp_path, ".half-*", age=50)
+    os.close(lock)
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == [".half-busy", ".half-new"]
