@@ -32,15 +32,19 @@ def run_key(options: argparse.Namespace) -> int:
     if options.action not in ("new", "show"):
         raise ParameterError(f"There is no key {options.action!r}.", value=options.action, remedy="Use new or show.")
     if options.action == "new":
+        error = ParameterError(f"{path} is there already.", remedy="Give another name; a key is never written over.")
         if path.exists():
-            raise ParameterError(f"{path} is there already.", remedy="Give another name; a key is never written over.")
+            raise error
         key = SigningKey.new()
-        write_once(path, key.to_pem(password("New password for the key: ", again="The same again: ")))
+        pem = key.to_pem(password("New password for the key: ", again="The same again: "))
+        write_once(path, pem)
+        if path.read_bytes() != pem:  # of another program, meanwhile
+            raise error
         print(f"Written: {path}. Keep it, and its password, for yourself.")
     else:
         key = signing_key(options.file)
     print(f"Public key, for those who get packets:  {key.public.text}")
-    print(f"To compare on the telephone:            {key.public.groups}")
+    print(f"To compare by phone:                    {key.public.groups}")
     print("Give it to them by another way than the packet. They check: copse verify PACKET.zip --key KEY")
     return 0
 

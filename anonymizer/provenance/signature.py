@@ -50,7 +50,7 @@ class PublicKey:
 
     @property
     def groups(self) -> str:
-        """Eight groups of four hex digits, to be compared on the telephone; the first four are :attr:`id`."""
+        """Eight groups of four hex digits, to be compared by phone; the first four are :attr:`id`."""
         return " ".join(self._digest[at : at + 4] for at in range(0, 32, 4))
 
     def signed(self, envelope: "Envelope") -> bool:

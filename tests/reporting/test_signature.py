@@ -195,6 +195,18 @@ def test_command__makes_a_key_signs_and_checks(
     assert json.loads(capsys.readouterr().out)["signed_by"] == PublicKey.of(line).id
 
 
+def test_command__shows_no_key_that_the_file_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "own.pem"
+    monkeypatch.setenv("COPSE_KEY_PASSWORD", "a long password")
+    monkeypatch.setattr("anonymizer.cli.key.write_once", lambda path, _: path.write_bytes(b"another's"))
+    assert main(["key", "new", str(path)]) == 2
+    printed = capsys.readouterr()
+    assert "is there already" in printed.err
+    assert "Public key" not in printed.out
+
+
 def test_command__says_what_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,6 +219,7 @@ def test_command__says_what_is_wrong(
         "nobody can be asked": [*run, "own.pem", "--packet", "release.zip"],
         "none is asked for": [*run, "own.pem"],
         "own.pem is no public key": ["verify", "release.zip", "--key", "own.pem"],
+        "--key speaks of one file": ["verify", "table.csv", "table.csv", "--key", KEY.public.text],
         "--key is of a packet": ["verify", "table.csv", "--key", KEY.public.text, "--quasi-identifying", "age"],
     }
     Path("release.zip").write_bytes(sealed())
