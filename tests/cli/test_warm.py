@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
+from numba.core.errors import NumbaError
 
+from anonymizer import loops
 from anonymizer.cli import warm
 from anonymizer.cli.main import main
 from anonymizer.cli.options import ProgressBar
@@ -325,3 +328,11 @@ def test_numba__has_what_is_replaced_in_it() -> None:
     ):
         assert getattr(place, name).__module__ == "anonymizer.loops"
         assert f"def {name}(self" in inspect.getsource(sys.modules[place.__module__])
+
+
+def test_a_loop_that_is_to_make_no_array__does_not_compile_with_one() -> None:
+    def makes_one(n: int) -> int:
+        return len(np.zeros(n))
+
+    with pytest.raises(NumbaError):
+        loops.njit(makes_one, makes_arrays=False)(3)
