@@ -28,6 +28,7 @@ from anonymizer.errors import AnonymizerError, CancelledError, MemoryOnlyError, 
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier, OtherPeople
 from anonymizer.growing.encode import Encoding, encode_column
+from anonymizer.ledger.account import Account
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.parted import LARGE_READERS, PartedReading, parted
 from anonymizer.reading.child import read_in_child
@@ -144,6 +145,16 @@ class Workspace:
     def spent_here(self) -> float:
         """Return the privacy budget (ε) spent on this table: on its content, or on its file however that was read."""
         return max((self.spent.get(key, 0.0) for key in self._accounts()), default=0.0)
+
+    @property
+    def account(self) -> Account | None:
+        """What forests have told of this table's people by the ledger that is open; ``None`` without one."""
+        opened, reading = self.ledger, self.reading
+        if opened is None or reading is None or reading.in_pieces:
+            return None
+        schema = self.schema or self.suggest()
+        key = opened.head, reading.sha256, schema
+        return self.answers.get("ledger account", key, lambda: opened.ledger.account(self.table, schema))
 
     def spend(self, epsilon: float, at_least: float = 0.0) -> None:
         """Charge the table: what was spent, and ``epsilon``, or ``at_least`` so much in all."""

@@ -29,9 +29,11 @@ from anonymizer.forest.forest import (
     grow_and_measure,
     grow_forest,
     rehearsed_accuracy,
+    require_growth,
 )
 from anonymizer.forest.mechanisms import Budget
 from anonymizer.forest.rules import promise, rules_csv, rules_json, rules_of, rules_text
+from anonymizer.ledger.ledger import Ledger
 from anonymizer.reading.files import Reading
 from anonymizer.reading.profile import suggest
 from anonymizer.releasing.files import write_file
@@ -73,6 +75,10 @@ def add_forest(subparsers: Any) -> None:
     grow.add_argument("--identifying", type=names, default=[], metavar="N", help="columns never to look at")
     grow.add_argument("--person", metavar="NAME", help="the column that tells whose a row is: never looked at")
     grow.add_argument("--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric or categorical")
+    grow.add_argument(
+        "--ledger", metavar="NAME", help="charge it to the budget of a ledger, and enter it there before it is grown"
+    )
+    grow.add_argument("--to", default="", help="who gets it, for the ledger")
     grow.add_argument("--rules", metavar="OUT", help="where the rules go: .json, .csv or .txt")
     grow.add_argument("--folds", type=int, help="also rehearse: cross-validated accuracy, not private")
     grow.add_argument("--hold-out", type=float, metavar="SHARE", help="measure accuracy privately on this share")
@@ -98,14 +104,18 @@ def add_forest(subparsers: Any) -> None:
     check.set_defaults(run=run_audit)
 
 
-def public_domains(reading: Reading, options: argparse.Namespace) -> Domains:
-    """Return the public domains of the table, as the options say."""
+def schema_of(reading: Reading, options: argparse.Namespace) -> Schema:
+    """Return what the options say of the columns."""
     schema = Schema.of(
         reading.frame, quasi_identifying=[], identifying=options.identifying, person=options.person,
         kinds=options.kinds,
     )  # fmt: skip
+    return described(schema, reading.frame, options)
+
+
+def public_domains(reading: Reading, schema: Schema, options: argparse.Namespace) -> Domains:
+    """Return the public domains of the table, as the options say."""
     domains = read_domains(first_bytes(options.domains)) if options.domains else None
-    schema = described(schema, reading.frame, options)
     answer = domains_of(reading.frame, options.target, domains, columns=options.columns, schema=schema)
     return answer.as_read(options.from_data)
 
@@ -133,11 +143,15 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
             f"--mode {options.mode} has no trees.", remedy="Leave --trees, --max-depth and --min-size out."
         )
     parameters["mode"] = options.mode
-    domains = public_domains(reading, options)
-    paid = Budget(options.epsilon)
+    schema = schema_of(reading, options)
+    domains = public_domains(reading, schema, options)
+    person = options.person or suggest(reading.frame).person
+    paid, table = Budget(options.epsilon), code(reading.frame, domains)
+    charge(reading, schema, domains, person, options)
     if options.cut_share:
         domains = buy_cuts(reading.frame, domains, paid, options.cut_share * options.epsilon)
-    left, table = options.epsilon - paid.spent, code(reading.frame, domains)
+        table = code(reading.frame, domains)
+    left = options.epsilon - paid.spent
     extra: dict[str, Any] = {}
     if options.hold_out is not None:
         trial = grow_and_measure(table, options.epsilon, test_share=options.hold_out, **parameters)
@@ -163,7 +177,6 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
     if options.rules:
         write_file(options.rules, WRITERS[ending](forest, rules))
     described = forest.to_dict() | {"rules": len(rules), "questions": questions_of(domains)} | extra
-    person = options.person or suggest(reading.frame).person
     if person is not None:
         described["warnings"] = [ONE_ROW.format(person=person), *described["warnings"]]
     if options.json:
@@ -171,6 +184,27 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
     else:
         print(forest_text(forest, described))
     return 0
+
+
+def charge(reading: Reading, schema: Schema, domains: Domains, person: str | None, options: argparse.Namespace) -> None:
+    """Enter the forest in the ledger that is named, before it asks the rows anything. ``person``: the column that tells
+    whose a row is, ``None`` without one."""
+    if not options.ledger:
+        if options.to:
+            raise ParameterError("--to is for the entry of a ledger.", remedy="Name one with --ledger.")
+        return
+    if person != options.person:
+        raise ParameterError(
+            "A ledger counts what forests tell of one person.", column=person, remedy=f"Add --person {person}."
+        )
+    require_growth(
+        domains, options.mode, 1 if options.trees is None else options.trees,
+        5 if options.max_depth is None else options.max_depth,
+    )  # fmt: skip
+    private = MODES[options.mode].private and not domains.read_from_data
+    name = Path(options.rules).name if options.rules else ""
+    words = {"name": name, "mode": options.mode, "to": options.to}
+    Ledger.open(options.ledger).charge(reading.frame, schema, options.epsilon, private=private, **words)
 
 
 def forest_text(forest: Forest, described: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
-"""``ledger new|show|check|merge|erase``, and ``anonymize --ledger NAME``: the account of what was released to whom."""
+"""``ledger`` and its actions, and ``anonymize --ledger NAME``: the account of what was released to whom."""
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,12 +26,15 @@ from anonymizer.values import plural
 
 def add_ledger(subparsers: Any) -> None:
     """Add the command."""
-    command = subparsers.add_parser("ledger", help="the account of what was released: make, show, check, merge, erase")
+    command = subparsers.add_parser("ledger", help="the account of what was released about the same people")
     command.add_argument("action", metavar="|".join(ACTIONS), help="what to do with it")
     command.add_argument("name", metavar="NAME", help="its file, with or without .copse-ledger")
     command.add_argument("files", nargs="*", metavar="FILE", help="check: packets and releases; merge: the other copy")
     command.add_argument("--key-file", metavar="FILE", help="new: 32 random bytes (default: the key of packing)")
     command.add_argument("--out", metavar="NAME", help="merge: the new ledger of both copies")
+    command.add_argument("--budget", type=float, metavar="E", help="new, budget: most ε of forests about one person")
+    command.add_argument("--entry", type=int, metavar="N", help="withdraw: which entry's files were asked back")
+    command.add_argument("--why", default="", help="withdraw: why")
     command.add_argument("--by", default="", help="who does it, for the entry")
     command.set_defaults(run=run_ledger)
 
@@ -40,10 +44,14 @@ def run_ledger(options: argparse.Namespace) -> int:
     if options.action not in ACTIONS:
         what = f"There is no ledger {options.action!r}."
         raise ParameterError(what, value=options.action, remedy=f"Use one of {', '.join(ACTIONS)}.")
-    takes = {"key_file": "new", "out": "merge"}
-    for name, action in takes.items():
-        if getattr(options, name) and options.action != action:
-            raise ParameterError(f"--{name.replace('_', '-')} is of ledger {action} alone.", remedy="Leave it out.")
+    takes = {
+        "key_file": ("new",), "out": ("merge",), "budget": ("new", "budget"), "entry": ("withdraw",),
+        "why": ("withdraw",),
+    }  # fmt: skip
+    for name, actions in takes.items():
+        if getattr(options, name) not in (None, "") and options.action not in actions:
+            words = " and ".join(f"ledger {action}" for action in actions)
+            raise ParameterError(f"--{name.replace('_', '-')} is of {words} alone.", remedy="Leave it out.")
     if options.files and options.action not in ("check", "merge"):
         raise ParameterError(f"ledger {options.action} takes one ledger.", remedy="Leave the other names out.")
     return ACTIONS[options.action](options)
@@ -52,7 +60,10 @@ def run_ledger(options: argparse.Namespace) -> int:
 def new_ledger(options: argparse.Namespace) -> int:
     """Make a ledger; return 0."""
     key = key_in(Path(options.key_file), "The key", "Name another file.") if options.key_file else None
+    budget = options.budget and as_budget(options)
     ledger = Ledger.new(options.name, key, options.by)
+    if budget is not None:
+        ledger.note("The budget of forests.", options.by, budget=budget)
     print(f"Written: {ledger.path}, {ledger.key_path} and {ledger.members_path}.")
     print("Keep the last two as you keep the table, for yourself alone: with both, names tell who is in a release.")
     return 0
@@ -67,17 +78,28 @@ def show_ledger(options: argparse.Namespace) -> int:
     if chain.fault is not None:
         print(chain.fault.sentence)
         return 1
-    if Ledger.open(options.name).key is None:
+    ledger = Ledger.open(options.name)
+    if chain.forests or chain.budget is not None:
+        print(*ledger.account().sentences, sep="\n")
+    if ledger.key is None:
         print(NO_KEY)
     return 0
 
 
 def about_entry(entry: Mapping[str, Any]) -> str:
     """Return what an entry is of, in a few words."""
-    if entry["kind"] != "release":
-        return " ".join(filter(None, (str(entry.get("note", "")), f"({entry['by']})" if entry.get("by") else "")))
-    release, settings = part(entry, "release"), part(entry, "settings")
     to = f" to {entry['to']}" if entry.get("to") else ""
+    if entry["kind"] == "forest":
+        people = part(entry, "table")
+        promise = f"ε = {entry.get('epsilon', '?')}" if entry.get("private") else "no promise"
+        persons = f"{people.get('persons', '?')} {'persons' if people.get('person') else 'rows'}"
+        return f"{entry.get('name') or 'a forest'}{to}: {promise}, {persons}, {entry.get('mode', '?')}"
+    if entry["kind"] != "release":
+        budget = f"ε = {entry['budget']}" if entry.get("budget") else ""
+        of = f"of {str(entry['of'])[:12]}" if entry.get("of") else ""
+        by = f"({entry['by']})" if entry.get("by") else ""
+        return " ".join(filter(None, (str(entry.get("note", "")), budget, of, by)))
+    release, settings = part(entry, "release"), part(entry, "settings")
     name, rows, groups = (release.get(word, "?") for word in ("name", "rows", "classes"))
     return f"{name}{to}: k = {settings.get('k', '?')}, {rows} rows in {groups} groups, {str(entry['hash'])[:12]}"
 
@@ -155,8 +177,35 @@ def erase_person(options: argparse.Namespace) -> int:
     return 0
 
 
+def set_budget(options: argparse.Namespace) -> int:
+    """Enter the most that forests may tell of one person; return 0."""
+    ledger, budget = Ledger.open(options.name), as_budget(options)
+    ledger.note("The budget of forests.", options.by, budget=budget)
+    print(*ledger.account().sentences, sep="\n")
+    return 0
+
+
+def as_budget(options: argparse.Namespace) -> float:
+    """Return the budget that was typed. Raises :class:`ParameterError` for none, or one that is no number above 0."""
+    if options.budget is None or not 0 < options.budget < math.inf:
+        raise ParameterError("The budget must be a number above 0.", remedy="Write: ledger budget NAME --budget 3.")
+    return float(options.budget)
+
+
+def withdraw_entry(options: argparse.Namespace) -> int:
+    """Enter that the files of an entry were asked back; return 0."""
+    if options.entry is None or not options.why:
+        raise ParameterError(
+            "Say which entry was asked back, and why.", remedy="Write: ledger withdraw NAME --entry N --why TEXT."
+        )
+    Ledger.open(options.name).note(options.why, options.by, asked_back=options.entry)
+    print(f"Entry {options.entry:,} is marked as asked back. It still counts: copies of its files may stay.")
+    return 0
+
+
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "new": new_ledger, "show": show_ledger, "check": check_ledger, "merge": merge_copies, "erase": erase_person,
+    "budget": set_budget, "withdraw": withdraw_entry,
 }  # fmt: skip
 """What can be done with a ledger."""
 

@@ -216,9 +216,20 @@ def grow_forest(
 
     Raises :class:`ParameterError` for parameters outside these bounds.
     """
+    require_growth(table.domains, mode, n_trees, max_depth)
+    source: Noise = noise or SecureNoise()
+    account = budget or Budget(epsilon)
+    if account.limit != epsilon:
+        raise ParameterError(f"The budget that was opened is {account.limit:g}, not {epsilon:g}.")
+    model = MODES[mode].grow(table, account, source, Plan(max_depth, min_size, n_trees, pruning, progress=progress))
+    return Forest(mode, table.domains, model, account.ledger(), source.rehearsal)
+
+
+def require_growth(domains: Domains, mode: str = "strict", n_trees: int = 1, max_depth: int = 5) -> None:
+    """Raise :class:`ParameterError` when no forest can be grown so over these domains: no row is looked at."""
     if mode not in MODES:
         raise ParameterError(f"There is no mode {mode!r}.", remedy=f"Choose one of {', '.join(MODES)}.")
-    n_attributes = len(table.domains.attributes)
+    n_attributes = len(domains.attributes)
     if not 1 <= n_trees <= n_attributes:
         raise ParameterError(
             f"{n_trees} trees cannot each have another of {n_attributes} attributes at their root.",
@@ -226,12 +237,6 @@ def grow_forest(
         )
     if not 1 <= max_depth <= DEEPEST:
         raise ParameterError(f"The depth must be 1 to {DEEPEST}, not {max_depth}.", remedy="5 is usual.")
-    source: Noise = noise or SecureNoise()
-    account = budget or Budget(epsilon)
-    if account.limit != epsilon:
-        raise ParameterError(f"The budget that was opened is {account.limit:g}, not {epsilon:g}.")
-    model = MODES[mode].grow(table, account, source, Plan(max_depth, min_size, n_trees, pruning, progress=progress))
-    return Forest(mode, table.domains, model, account.ledger(), source.rehearsal)
 
 
 def class_shares_of(forest: Forest, codes: NDArray[np.integer]) -> NDArray[np.float64]:

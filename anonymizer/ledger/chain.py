@@ -7,6 +7,7 @@ comes after those that it follows and, of several that can come next, the earlie
 
 import heapq
 import json
+import math
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -120,6 +121,43 @@ class ReleaseEntry:
         )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class ForestEntry:
+    """What later forests need of the entry of a forest: its ``line``; ``epsilon``, what it may tell of a row, infinite
+    where it promises nothing; of its table the column that says whose each row is, ``None`` without one, and whether
+    ids that differ in writing only are one person's; the ``file`` of its members, "" without persons, and the digest of
+    that."""
+
+    line: int
+    epsilon: float
+    person: str | None
+    alike: bool
+    file: str
+    sha256: str
+
+    @classmethod
+    def of(cls, line: int, entry: Mapping[str, Any]) -> "ForestEntry":
+        """Return what an entry says. Raises :class:`ReadError` when something is missing or of another type."""
+        value = JsonValue(dict(entry), f"entry {line:,}", "ledger", RESTORE)
+        table, members = value.field("table"), value.field("members")
+        person, alike = table.field("person"), table.field("alike")
+        epsilon = real_in(value.field("epsilon")) if value.field("private").flag() else math.inf
+        who = None if person.absent else person.text()
+        files = ("", "") if who is None else (_file_in(members), members.field("sha256").sha256())
+        return cls(line, epsilon, who, not alike.absent and alike.flag(), *files)
+
+
+def real_in(value: JsonValue) -> float:
+    """Return a number above 0, which stands as text where it is not whole. Raises :class:`ReadError` for any other."""
+    try:
+        number = float(value.text(40) if isinstance(value.value, str) else value.number(0))
+    except ValueError:
+        number = 0
+    if not 0 < number < math.inf:
+        value.refuse("a number above 0 was expected")
+    return number
+
+
 def _file_in(value: JsonValue) -> str:
     """Return the name of a file of members, which leads nowhere else."""
     file = value.field("file")
@@ -154,6 +192,27 @@ class Chain:
         return tuple(
             ReleaseEntry.of(line, entry) for line, entry in enumerate(self.entries, 1) if entry["kind"] == "release"
         )
+
+    @cached_property
+    def forests(self) -> tuple["ForestEntry", ...]:
+        """The forests. Raises :class:`ReadError` for one that does not say what an entry of a forest says."""
+        return tuple(
+            ForestEntry.of(line, entry) for line, entry in enumerate(self.entries, 1) if entry["kind"] == "forest"
+        )
+
+    @property
+    def people(self) -> tuple["ReleaseEntry | ForestEntry", ...]:
+        """The entries that have members. Raises :class:`ReadError`."""
+        return (*self.releases, *(forest for forest in self.forests if forest.file))
+
+    @property
+    def budget(self) -> float | None:
+        """The most that forests may tell of one person together, as was entered last; ``None`` where it never was.
+        Raises :class:`ReadError`."""
+        for line, entry in reversed(list(enumerate(self.entries, 1))):
+            if entry.get("budget") is not None:
+                return real_in(JsonValue(dict(entry), f"entry {line:,}", "ledger", RESTORE).field("budget"))
+        return None
 
     @property
     def erased(self) -> Mapping[str, str]:

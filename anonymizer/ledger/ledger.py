@@ -9,7 +9,8 @@ import csv
 import io
 import zlib
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hmac import compare_digest
 from hmac import digest as hmac_digest
@@ -26,10 +27,18 @@ from anonymizer.errors import GuaranteeError, ParameterError, ReadError
 from anonymizer.gate.earlier import Earlier, Now, OtherPeople
 from anonymizer.gate.finding import Finding
 from anonymizer.growing.encode import persons_of
+from anonymizer.ledger.account import Account, Charge, most_spent, spent_by
 from anonymizer.ledger.cells import LedgerCells, cells_of_table, findings_of, together_of
-from anonymizer.ledger.chain import Chain, ReleaseEntry, merge_chains, new_entry, read_chain
+from anonymizer.ledger.chain import Chain, ForestEntry, ReleaseEntry, merge_chains, new_entry, read_chain
 from anonymizer.ledger.lock import lock_ledger
-from anonymizer.ledger.members import Members, members_of_rows, person_digests, prints_of, rows_print
+from anonymizer.ledger.members import (
+    Members,
+    digests_of_persons,
+    members_of_rows,
+    person_digests,
+    prints_of,
+    rows_print,
+)
 from anonymizer.provenance.report import Report
 from anonymizer.releasing.files import write_file, write_once
 from anonymizer.releasing.key import key_in, read_key
@@ -182,31 +191,37 @@ class Ledger:
         released = release.frame(shared=True)
         boxes, class_of = boxes_of(released[list(schema.quasi_identifying)], class_of, release.order)
         now = Now(table, schema, released, class_of, k, person)
+        with self._writing() as chain:
+            cells = self._cells(chain, table, schema, person)
+            _require_reasons(findings_of(cells, now), report)
+            both = cells.together(class_of, k)
+            entry = new_entry(
+                len(chain.entries) + 1, [chain.head], "release", by=by, to=to, basis=basis,
+                table=self._table(table, schema, person),
+                settings={name: value for name, value in report.provenance.parameters.items() if value is not None},
+                release={"name": name, "sha256": sha256, "rows": release.n_records, "classes": boxes[1]},
+                classes=boxes[0], achieved={"k": report.after.smallest, "passed": report.verification.passed},
+                cells={"with": cells.lines, "k": both.k, "smallest": both.smallest, "below": both.below},
+                reasons={one.key: one.reason for one in report.gate.findings if one.reason},
+                members=self._write_members(
+                    len(chain.entries) + 1, members_of_rows(table, schema, class_of, person, self.require_key())
+                ),
+            )  # fmt: skip
+            self._append(chain, entry)
+        return entry
+
+    @contextmanager
+    def _writing(self) -> Iterator[Chain]:
+        """Give the chain as it stands, which nobody else writes meanwhile. Raises :class:`ParameterError` when it
+        cannot be written."""
         try:
             with lock_ledger(self.path):
-                chain = self.read().require()
-                cells = self._cells(chain, table, schema, person)
-                _require_reasons(findings_of(cells, now), report)
-                both = cells.together(class_of, k)
-                entry = new_entry(
-                    len(chain.entries) + 1, [chain.head], "release", by=by, to=to, basis=basis,
-                    table=self._table(table, schema, person),
-                    settings={name: value for name, value in report.provenance.parameters.items() if value is not None},
-                    release={"name": name, "sha256": sha256, "rows": release.n_records, "classes": boxes[1]},
-                    classes=boxes[0], achieved={"k": report.after.smallest, "passed": report.verification.passed},
-                    cells={"with": cells.lines, "k": both.k, "smallest": both.smallest, "below": both.below},
-                    reasons={one.key: one.reason for one in report.gate.findings if one.reason},
-                    members=self._write_members(
-                        len(chain.entries) + 1, members_of_rows(table, schema, class_of, person, self.require_key())
-                    ),
-                )  # fmt: skip
-                self._append(chain, entry)
+                yield self.read().require()
         except OSError as error:
             raise ParameterError(
                 f"The entry could not be written, so nothing leaves: {error.strerror or error}.",
                 remedy="Make room, or let this user write there, and try again.",
             ) from error
-        return entry
 
     def write(
         self,
@@ -230,6 +245,74 @@ class Ledger:
         )
         return entries[0]
 
+    def account(self, table: pd.DataFrame | None = None, schema: Schema | None = None, epsilon: float = 0.0) -> Account:
+        """Return what forests may tell of one person, of those of a ``table`` where one is given, and what releases
+        leave beside them. ``epsilon``: of a forest of the table that is to come, which counts as one that was grown.
+
+        Raises :class:`ReadError` when something is wrong with the ledger, and for a table without its key
+        :class:`ParameterError`.
+        """
+        chain = self.read().require()
+        charges = [self._charge(entry, chain) for entry in chain.forests]
+        person = None if table is None or schema is None else persons_of(table, schema)[0]
+        if table is None or schema is None or person is None or schema.person is None:
+            spent = most_spent(charges) + epsilon
+        else:
+            persons = {
+                alike: digests_of_persons(table, schema, person, self.require_key(), alike) for alike in (False, True)
+            }
+            rows = np.bincount(person[person >= 0], minlength=len(persons[False]))
+            spent = float((spent_by(charges, persons) + epsilon * rows).max(initial=0))
+        together = self.together() if chain.releases else None
+        smallest = None if together is None or not together.smallest else together.smallest
+        return Account(len(charges), spent, chain.budget, len(chain.releases), smallest)
+
+    def charge(
+        self,
+        table: pd.DataFrame,
+        schema: Schema,
+        epsilon: float,
+        *,
+        private: bool = True,
+        **words: str,
+    ) -> Mapping[str, Any]:
+        """Return the new entry of a forest that is to be grown of a table for ``epsilon``, once it is written: it comes
+        before the first question to the rows. ``private``: whether the forest promises anything; ``words``: its
+        ``name`` and ``mode``, ``to``, ``basis`` and ``by`` as :meth:`add` has them.
+
+        Raises :class:`GuaranteeError` when the budget of the ledger does not hold it, and :class:`ParameterError` when
+        the ledger cannot be written or its key is not here.
+        """
+        person, key = persons_of(table, schema)[0], self.require_key()
+        with self._writing() as chain:
+            self.account(table, schema, epsilon).require(private)
+            number, members = len(chain.entries) + 1, None
+            if person is not None:
+                rows = np.bincount(person[person >= 0])
+                members = self._write_members(number, Members.of(digests_of_persons(table, schema, person, key), rows))
+            entry = new_entry(
+                number, [chain.head], "forest", table=people_of(table, schema, person), members=members,
+                epsilon=epsilon, private=private, neighbours="rows", **words,
+            )  # fmt: skip
+            self._append(chain, entry)
+        return entry
+
+    def note(self, text: str, by: str = "", *, budget: float | None = None, asked_back: int | None = None) -> None:
+        """Enter a sentence. ``budget``: the most that forests may tell of one person from now on; ``asked_back``: the
+        line of an entry whose files were asked back, which stays in all cells, for copies may stay.
+
+        Raises :class:`ParameterError` when there is no such release, or the ledger cannot be written.
+        """
+        with self._writing() as chain:
+            kind, words = "note", {} if budget is None else {"budget": budget}
+            if asked_back is not None:
+                if asked_back not in {*(one.line for one in chain.releases), *(one.line for one in chain.forests)}:
+                    raise ParameterError(
+                        f"Entry {asked_back} is of no release and no forest.", remedy="Show the ledger."
+                    )
+                kind, words = "withdrawn", {"of": chain.entries[asked_back - 1]["hash"]}
+            self._append(chain, new_entry(len(chain.entries) + 1, [chain.head], kind, by=by, note=text, **words))
+
     def erase(self, person: Any, by: str = "") -> int:
         """Remove a person from the members of all releases, and return from how many. A note keeps the digests of the
         files before and after. To later releases the person is nobody.
@@ -239,7 +322,7 @@ class Ledger:
         with lock_ledger(self.path):
             chain = self.read().require()
             files = []
-            for entry in chain.releases:
+            for entry in chain.people:
                 if entry.person is None:
                     continue
                 members = self._members(entry, chain)
@@ -250,7 +333,7 @@ class Ledger:
                 raise ParameterError("No release of this ledger has this person.", remedy="Check how it is written.")
             words = {"by": by, "note": "A person was erased.", "erased": files}
             self._append(chain, new_entry(len(chain.entries) + 1, [chain.head], "note", **words))
-            for entry in chain.releases:
+            for entry in chain.people:
                 self._settle(entry, self.read())
         return len(files)
 
@@ -261,7 +344,7 @@ class Ledger:
         if chain.fault is not None:
             return (chain.fault.sentence,)
         sentences = []
-        for entry in chain.releases:
+        for entry in chain.people:
             try:
                 self._members(entry, chain)
             except ReadError as error:
@@ -276,17 +359,21 @@ class Ledger:
 
     def _table(self, table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None) -> dict[str, Any]:
         """Return what an entry says of a table."""
-        persons = len(table) if person is None else int(person.max(initial=-1)) + 1
-        about = {
-            "rows": len(table), "persons": persons, "person": schema.person,
+        about = people_of(table, schema, person) | {
             "columns": {one.name: [str(one.role), str(one.kind)] for one in schema.columns},
             "print": prints_of(table, self.require_key()),
-        }  # fmt: skip
+        }
         rows = rows_print(table, schema, person, self.require_key())
-        about |= {"rows_print": rows} if rows else {}
-        return about | ({"alike": True} if schema.person and schema[schema.person].alike else {})
+        return about | ({"rows_print": rows} if rows else {})
 
-    def _members(self, entry: ReleaseEntry, chain: Chain) -> Members:
+    def _charge(self, entry: ForestEntry, chain: Chain) -> Charge:
+        """Return what a forest may tell of whom. Raises :class:`ReadError` when its members are not those it had."""
+        if not entry.file:
+            return Charge(entry.epsilon, None, None)
+        members = self._members(entry, chain)
+        return Charge(entry.epsilon, members.digest, members.class_of, entry.alike)
+
+    def _members(self, entry: ReleaseEntry | ForestEntry, chain: Chain) -> Members:
         """Return the members of a release. Raises :class:`ReadError` when they are not what was written."""
         expected = chain.erased.get(entry.file, entry.sha256)
         for name in (entry.file, entry.file + NEXT):
@@ -315,7 +402,7 @@ class Ledger:
         (self.members_path / file).unlink(missing_ok=True)
         write_once(self.members_path / file, content)
 
-    def _write_next(self, entry: ReleaseEntry, chain: Chain, members: Members) -> dict[str, str]:
+    def _write_next(self, entry: ReleaseEntry | ForestEntry, chain: Chain, members: Members) -> dict[str, str]:
         """Write what the members of a release are to be beside what they are, and return what a note says of both."""
         self._settle(entry, chain)
         content = members.to_bytes()
@@ -323,7 +410,7 @@ class Ledger:
         before = chain.erased.get(entry.file, entry.sha256)
         return {"file": entry.file, "before": before, "after": digest(content)}
 
-    def _settle(self, entry: ReleaseEntry, chain: Chain) -> None:
+    def _settle(self, entry: ReleaseEntry | ForestEntry, chain: Chain) -> None:
         """Put the members of a release in their place, where a note already says so, and remove what no note names."""
         path = self.members_path / (entry.file + NEXT)
         if path.exists():
@@ -370,13 +457,13 @@ def merge_ledgers(first: Ledger, second: Ledger, path: str | Path, by: str = "")
     if answer.path.exists() or answer.members_path.exists():
         raise ParameterError(f"There is a ledger at {answer.path} already.", remedy="Name another one.")
     write_once(answer.key_path, first.require_key())
-    members: dict[str, list[Members]] = {entry.file: [] for entry in merged.releases}
+    members: dict[str, list[Members]] = {entry.file: [] for entry in merged.people}
     for ledger, chain in copies:
-        for entry in chain.releases:
+        for entry in chain.people:
             members[entry.file].append(ledger._members(entry, chain))
     gone = [np.setxor1d(pair[0].digest, pair[1].digest) for pair in members.values() if len(pair) > 1]
     erased = []
-    for entry in merged.releases:
+    for entry in merged.people:
         content = members[entry.file][0].without(np.concatenate([np.empty(0, np.uint64), *gone])).to_bytes()
         before = merged.erased.get(entry.file, entry.sha256)
         answer._write_private(entry.file, content)
@@ -388,6 +475,13 @@ def merge_ledgers(first: Ledger, second: Ledger, path: str | Path, by: str = "")
         entries.append(new_entry(len(entries) + 1, [merged.head], "note", **words))
     write_once(answer.path, Chain(tuple(entries)).to_bytes())
     return Ledger.open(answer.path)
+
+
+def people_of(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None) -> dict[str, Any]:
+    """Return what an entry says of the people of a table."""
+    persons = len(table) if person is None else int(person.max(initial=-1)) + 1
+    alike = {"alike": True} if schema.person and schema[schema.person].alike else {}
+    return {"rows": len(table), "persons": persons, "person": schema.person} | alike
 
 
 def boxes_of(

@@ -189,10 +189,13 @@ def classes_of_rows(
     return class_of
 
 
-def digests_of_persons(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]], key: bytes) -> Words:
-    """Return the digest of each person of a table (u,), in the order of their numbers. ``person``: of each row (n,)."""
+def digests_of_persons(
+    table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]], key: bytes, alike: bool | None = None
+) -> Words:
+    """Return the digest of each person of a table (u,), in the order of their numbers. ``person``: of each row (n,);
+    ``alike``: whether ids that differ in writing only are one person's, by default as the schema says."""
     assert schema.person is not None
     somebody = np.flatnonzero(person >= 0)
     first = somebody[np.unique(person[somebody], return_index=True)[1]]
     values = table[schema.person].iloc[first].tolist()
-    return person_digests(values, key, schema[schema.person].alike)
+    return person_digests(values, key, schema[schema.person].alike if alike is None else alike)

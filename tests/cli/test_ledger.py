@@ -210,9 +210,51 @@ def test_erase__takes_the_id_from_standard_input(capsys: Capture, monkeypatch: p
     assert "pat-007" not in output.out + output.err + Path("register.copse-ledger").read_text("utf-8")
 
 
+FOREST = ["forest", "people.csv", "--target", "diagnosis", "--columns", "sex", "--from-data", "sex,diagnosis"]
+
+
+def test_forests__are_charged_to_one_budget_before_they_are_grown(
+    capsys: Capture,
+) -> None:
+    assert main(["ledger", "budget", "register", "--budget", "1.5", "--by", "data office"]) == 0
+    assert "0 forests: ε = 0 of at most 1.5 of one person." in capsys.readouterr().out
+    domains = {name: sorted({*PEOPLE[name], "another"}) for name in ("sex", "diagnosis")}
+    Path("domains.json").write_text(json.dumps(domains))
+    run = [*FOREST[:6], "--domains", "domains.json", "--person", "patient", "--ledger", "register", "--to", "the press"]
+    assert main([*run, "--epsilon", "1", "--rules", "rules.json"]) == 0
+    capsys.readouterr()
+    assert main([*run, "--epsilon", "1", "--rules", "more.json"]) == 2
+    refusal = capsys.readouterr().err
+    assert "With this forest ε would be 2 of one person, and the budget of the ledger is 1.5." in refusal
+    assert not Path("more.json").exists()
+    assert main([*run, "--epsilon", "0.5", "--trees", "9"]) == 2
+    assert main([*run, "--epsilon", "0.5", "--mode", "paper"]) == 2
+    assert "promises nothing" in capsys.readouterr().err
+    assert main([word for word in run if word not in ("--person", "patient")]) == 2  # it may be of anybody
+    assert "With this forest ε would be 2 of one person" in capsys.readouterr().err
+    assert release("y1.csv") == 0
+    assert main(["ledger", "withdraw", "register", "--entry", "3", "--why", "Sent to the wrong address."]) == 0
+    capsys.readouterr()
+    assert main(["ledger", "show", "register"]) == 0
+    output = capsys.readouterr().out
+    assert "rules.json to the press: ε = 1, 300 persons, strict" in output
+    assert "The budget of forests. ε = 1.5 (data office)" in output
+    assert "withdrawn  Sent to the wrong address. of " in output
+    assert "1 forest: ε = 1 of at most 1.5 of one person." in output
+    assert "so a guess is right in 10.0% of cases; with the forests in at most 45.1%." in output
+    assert "pat-0" not in Path("register.copse-ledger").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("command", "words"),
     [
+        (["ledger", "budget", "register"], "The budget must be a number above 0."),
+        (["ledger", "budget", "register", "--budget", "inf"], "The budget must be a number above 0."),
+        (["ledger", "new", "other", "--budget", "-1"], "The budget must be a number above 0."),
+        (["ledger", "show", "register", "--budget", "1"], "--budget is of ledger new and ledger budget alone"),
+        (["ledger", "withdraw", "register", "--entry", "1"], "Say which entry was asked back, and why."),
+        (["ledger", "withdraw", "register", "--entry", "1", "--why", "x"], "Entry 1 is of no release and no forest."),
+        ([*FOREST, "--to", "x"], "--to is for the entry of a ledger."),
         (["ledger", "burn", "register"], "There is no ledger 'burn'"),
         (["ledger", "new", "register"], "There is a ledger at register.copse-ledger already"),
         (["ledger", "show", "none"], "none.copse-ledger cannot be opened as a ledger"),

@@ -10,8 +10,11 @@ from streamlit.testing.v1 import AppTest
 from anonymizer.digests import digest
 from anonymizer.ledger.ledger import Ledger
 from anonymizer.schema import Schema
+from tests.pages.forest import grow
+from tests.pages.forest import open_page as open_forest
+from tests.pages.forest import session as forest_session
 from tests.pages.test_data import open_page as open_data
-from tests.pages.test_data import session_of
+from tests.pages.test_data import session_of, texts
 from tests.pages.test_folder import places
 from tests.pages.test_folder import session as in_pieces
 from tests.pages.test_gate import open_page as open_gate
@@ -182,3 +185,41 @@ def test_forgetting__closes_the_ledger(folder: Path) -> None:
     ws = with_ledger(Ledger.new(folder / "register").path)
     ws.forget()
     assert ws.ledger is None
+
+
+def test_forests__are_charged_to_the_ledger_over_sessions(folder: Path) -> None:
+    ledger = Ledger.new(folder / "register")
+    ledger.note("The budget of forests.", budget=1.5)
+
+    def fresh() -> AppTest:
+        ws = forest_session()
+        ws.use_ledger(OpenLedger.at(ledger.path))
+        return open_forest(ws)
+
+    app = fresh()
+    (bar,) = (bar.proto.text for bar in app.get("progress") if "ledger" in bar.proto.text)
+    assert bar == "Spent on these people in the ledger: **0** of 1.5"
+    grow(app)
+    assert not app.exception
+    entry = ledger.entries[-1]
+    assert (entry["kind"], entry["epsilon"], entry["private"]) == ("forest", 1, True)
+    app = fresh()
+    assert app.button(key="begin forest").disabled
+    assert "That would make 2. Lower β, or allow more." in plain_text(app)
+    app.select_slider(key="forest epsilon").set_value(0.5).run()
+    grow(app)
+    assert ledger.account().spent == 1.5
+    assert "2 forests: ε = 1.5 of at most 1.5 of one person." in texts(open_data(session_of(app)))
+
+
+def test_forest__that_another_session_left_no_budget_for_is_refused(folder: Path) -> None:
+    ledger = Ledger.new(folder / "register")
+    ledger.note("The budget of forests.", budget=1)
+    ws = forest_session()
+    ws.use_ledger(OpenLedger.at(ledger.path))
+    app = open_forest(ws)
+    ledger.charge(ws.table, ws.schema, 0.5)
+    grow(app)
+    assert "With this forest ε would be 1.5 of one person" in plain_text(app)
+    assert ledger.account().forests == 1
+    assert not session_of(app).spent

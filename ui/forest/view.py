@@ -14,7 +14,15 @@ from anonymizer.forest.drawing import (
     tree_dot,
     widest_columns,
 )
-from anonymizer.forest.forest import MODES, Forest, Measurement, grow_and_measure, grow_forest, predict_records
+from anonymizer.forest.forest import (
+    MODES,
+    Forest,
+    Measurement,
+    grow_and_measure,
+    grow_forest,
+    predict_records,
+    require_growth,
+)
 from anonymizer.forest.mechanisms import Budget
 from anonymizer.forest.rehearsal import BUDGETS, AccuracyCurve, accuracy_curve
 from anonymizer.forest.rules import rule_sentence, rules_csv, rules_json, rules_of, rules_text, select_rules
@@ -26,6 +34,7 @@ from ui.controls import count, place_of, plain, plural, problem, share
 from ui.forest.choices import Order
 from ui.forest.state import ForestState, Growth
 from ui.job import answer_of_job, start_job, stop_job, watch
+from ui.server.framework import DeltaGenerator
 from ui.tree_view import tree_view
 from ui.workspace import Workspace
 
@@ -43,24 +52,10 @@ def budget_form(ws: Workspace, order: Order) -> None:
     """Draw what this session has spent on the table, and the button that spends more."""
     if ws.reading is None:
         return
-    spent = ws.spent_here
     with st.container(border=True):
         state = ws.state(ForestState)
         left, right = st.columns([3, 2], gap="large")
-        limit = state.limit = right.number_input(
-            "Most that may be spent on this table in this session",
-            0.05,
-            100.0,
-            state.limit,
-            step=0.5,
-            key="forest limit",
-            help="Answers add up: two forests for β = 1 each protect like one for β = 2.",
-        )
-        left.progress(min(spent / limit, 1.0), f"Spent on this table in this session: **{spent:g}** of {limit:g}")
-        left.caption(
-            "Another file of the same rows, in whatever order, is the same table. What was spent elsewhere on the "
-            "same people counts too."
-        )
+        spent, limit = spent_so_far(ws, left, right)
         measure = state.measure = left.toggle(
             "Measure it on a held-out fifth",
             state.measure,
@@ -93,14 +88,48 @@ def budget_form(ws: Workspace, order: Order) -> None:
             right.caption(f":material/block: That would make {spent + order.epsilon:g}. Lower β, or allow more.")
 
 
+def spent_so_far(ws: Workspace, left: DeltaGenerator, right: DeltaGenerator) -> tuple[float, float]:
+    """Return what was spent and the most that may be, and draw both: of the ledger that is open, where it has a budget,
+    else of this session and table."""
+    state = ws.state(ForestState)
+    account = ws.account
+    if account is not None and account.budget is not None and ws.ledger is not None:
+        spent, limit = account.spent, account.budget
+        part = min(spent / limit, 1.0)
+        left.progress(part, f"Spent on these people in the ledger: **{spent:g}** of {limit:g}")
+        right.caption(f"The budget is that of the ledger {plain(ws.ledger.name)}.")
+    else:
+        limit = state.limit = right.number_input(
+            "Most that may be spent on this table in this session",
+            0.05,
+            100.0,
+            state.limit,
+            step=0.5,
+            key="forest limit",
+            help="Answers add up: two forests for β = 1 each protect like one for β = 2.",
+        )
+        spent = ws.spent_here
+        left.progress(min(spent / limit, 1.0), f"Spent on this table in this session: **{spent:g}** of {limit:g}")
+        left.caption(
+            "Another file of the same rows, in whatever order, is the same table. What was spent elsewhere on the "
+            "same people counts too."
+        )
+    return spent, limit
+
+
 def grow(ws: Workspace, order: Order, measure: bool, buy: bool) -> None:
-    """Charge the session for a forest, and begin to grow it in the background."""
+    """Charge the session, and the ledger that is open, for a forest, and begin to grow it in the background."""
     if ws.reading is None:
         return
     frame, sha, domains, epsilon = ws.reading.frame, ws.reading.sha256, order.domains, order.epsilon
     parameters = {"mode": order.mode, "n_trees": order.n_trees, "max_depth": order.max_depth}
     try:
         table = code(frame, domains)
+        if ws.ledger is not None:
+            require_growth(domains, **parameters)
+            private = MODES[order.mode].private and not domains.read_from_data
+            ws.ledger.ledger.charge(frame, ws.schema or ws.suggest(), epsilon, private=private, mode=order.mode)
+            ws.use_ledger(ws.ledger.again())
     except AnonymizerError as error:
         ws.state(ForestState).problem = error
         return
