@@ -81,6 +81,20 @@ def quick_readers() -> Iterator[None]:
         yield
 
 
+ATTACKED = re.compile(r"tests/(attacks/|gate/test_guidance|test_pipeline|test_settings|test_docs)")
+"""Tests of figures that come from the attack which runs a method again; elsewhere it only stands in the way."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_runs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The attack that every judged release goes through runs the method eight times, not sixty, but in sweeps."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not SWEEPS and not ATTACKED.search(request.path.as_posix()):
+            patch.setattr("anonymizer.attacks.guidance.RUNS", 8)
+            patch.setattr("anonymizer.attacks.guidance.FEWEST", 4)
+        yield
+
+
 # What is absent: a skip, or a failure where it is required.
 
 

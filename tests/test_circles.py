@@ -8,7 +8,8 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tests.test_house_rules import ROOT, list_files, parsed
+from tests.sources import nodes_of
+from tests.test_house_rules import ROOT, list_files
 
 Arrows = Mapping[str, set[str]]
 """What each module, or each room, imports."""
@@ -17,7 +18,7 @@ Arrows = Mapping[str, set[str]]
 def imports_in(source: str, names: set[str]) -> set[str]:
     """The modules among ``names`` that a source imports, wherever in it."""
     modules = set()
-    for node in ast.walk(parsed(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Import):
             modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

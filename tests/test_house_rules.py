@@ -1,7 +1,6 @@
 """House rules, checked on the source itself. Each rule is shown an offence first, so that none can rest asleep."""
 
 import ast
-import functools
 import os
 import re
 import subprocess
@@ -15,6 +14,7 @@ from packaging.requirements import Requirement
 
 import run
 from tests.conftest import is_foreign
+from tests.sources import nodes_of, parsed
 
 ROOT = Path(__file__).resolve().parents[1]
 MACHINE_PATH = re.compile(r"(?<![\w.~*-])/(?:work|root|home)" + r"/\w")
@@ -50,19 +50,15 @@ def list_files(ending: str = "") -> list[str]:
     return sorted(name for name in names if name.endswith(ending) and (ROOT / name).is_file())
 
 
-parsed = functools.lru_cache(maxsize=None)(ast.parse)
-"""The tree of a source, which several rules look at."""
-
-
 def text_of(name: str) -> str | None:
     """The text of a file, or None where it is a picture or another thing that is not text."""
     content = (ROOT / name).read_bytes()
     return None if b"\0" in content else content.decode("utf-8", "replace")
 
 
-def list_imports(tree: ast.AST) -> Iterator[str]:
+def list_imports(source: str) -> Iterator[str]:
     """The names of all modules that a source imports, wherever in it."""
-    for node in ast.walk(tree):
+    for node in nodes_of(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -73,7 +69,7 @@ def streamlit_imports(name: str, source: str) -> list[str]:
     """Only the dashboard's own folders, and tests of them, know Streamlit."""
     if name == "app.py" or name.startswith(("ui/", "pages/", "tests/")):
         return []
-    return [module for module in list_imports(parsed(source)) if module.partition(".")[0] == "streamlit"]
+    return [module for module in list_imports(source) if module.partition(".")[0] == "streamlit"]
 
 
 def state_uses(name: str, source: str) -> list[str]:
@@ -81,16 +77,13 @@ def state_uses(name: str, source: str) -> list[str]:
     if name == "ui/session.py" or not name.startswith(("ui/", "pages/")):
         return []
     forbidden = {"session_state", "cache_data", "cache_resource"}
-    return [
-        node.attr for node in ast.walk(parsed(source)) if isinstance(node, ast.Attribute) and node.attr in forbidden
-    ]
+    return [node.attr for node in nodes_of(source) if isinstance(node, ast.Attribute) and node.attr in forbidden]
 
 
 def unsafe_code(name: str, source: str) -> list[str]:
     """Nothing that could run what a stranger's file says."""
-    tree = parsed(source)
-    offences = [module for module in list_imports(tree) if module.partition(".")[0] in UNSAFE_MODULES]
-    for node in ast.walk(tree):
+    offences = [module for module in list_imports(source) if module.partition(".")[0] in UNSAFE_MODULES]
+    for node in nodes_of(source):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id in UNSAFE_CALLS:
                 offences.append(node.func.id)
@@ -108,7 +101,7 @@ def lasting_answers(name: str, source: str) -> list[str]:
     caches = {"cache", "lru_cache"}
     return [
         node.name
-        for node in ast.walk(parsed(source))
+        for node in nodes_of(source)
         if isinstance(node, ast.FunctionDef) and node.name not in KEPT_FOR_GOOD
         for one in node.decorator_list
         if caches & {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
@@ -120,9 +113,9 @@ def talk(name: str, source: str) -> list[str]:
     """The package is silent, so that no record reaches a terminal or a log; only its command line prints."""
     if not name.startswith("anonymizer/") or name.startswith(("anonymizer/cli", "anonymizer/__main__")):
         return []
-    tree = parsed(source)
-    calls = [node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    return ["print"] * calls.count("print") + [module for module in list_imports(tree) if module == "logging"]
+    nodes = nodes_of(source)
+    calls = [node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    return ["print"] * calls.count("print") + [module for module in list_imports(source) if module == "logging"]
 
 
 def other_writes(name: str, source: str) -> list[str]:
@@ -130,7 +123,7 @@ def other_writes(name: str, source: str) -> list[str]:
     if name in WRITERS or not name.startswith(("anonymizer/", "ui/", "pages/")):
         return []
     offences = []
-    for node in ast.walk(parsed(source)):
+    for node in nodes_of(source):
         if not isinstance(node, ast.Call):
             continue
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -158,7 +151,7 @@ def long_functions(name: str, source: str) -> list[str]:
     if name.partition("/")[0] not in LONGEST:
         return []
     offences = []
-    for node in ast.walk(parsed(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[1] if ast.get_docstring(node) is not None and node.body[1:] else node.body[0]
             lines = first.lineno - node.body[0].lineno if first is not node.body[0] else 0
@@ -170,7 +163,7 @@ def long_functions(name: str, source: str) -> list[str]:
 def participles(name: str, source: str) -> list[str]:
     """A name says what a thing is, not what was done to it: rows or answer, not found."""
     names = []
-    for node in ast.walk(parsed(source)):
+    for node in nodes_of(source):
         match node:
             case ast.Name(id=word, ctx=ast.Store()) | ast.Attribute(attr=word, ctx=ast.Store()) | ast.arg(arg=word):
                 names.append(word)
@@ -185,7 +178,7 @@ def percent_signs(name: str, source: str) -> list[str]:
     """A percent sign stands at its number, 57.2%, in all that Copse writes."""
     if not name.startswith(("anonymizer/", "ui/", "pages/")):
         return []
-    nodes = list(ast.walk(parsed(source)))
+    nodes = nodes_of(source)
     texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     offences = [text for text in texts if re.search(r"\d %(?!\w)", text)]
     for node in nodes:
@@ -339,13 +332,13 @@ def test_run__tells_its_commands(arguments: list[str], status: int, capsys: pyte
 
 def test_run__needs_nothing_but_the_standard_library() -> None:
     for name, own in (("run.py", {"supply"}), ("supply.py", set())):
-        used = {module.partition(".")[0] for module in list_imports(parsed((ROOT / name).read_text("utf-8")))}
+        used = {module.partition(".")[0] for module in list_imports((ROOT / name).read_text("utf-8"))}
         assert used - own <= sys.stdlib_module_names
 
 
 def test_run__is_understood_by_old_pythons() -> None:
     """An old Python must reach the line that says it is too old, so it must be able to read the whole file."""
-    parsed((ROOT / "run.py").read_text("utf-8"), feature_version=(3, 7))
+    ast.parse((ROOT / "run.py").read_text("utf-8"), feature_version=(3, 7))
 
 
 @pytest.mark.parametrize(
@@ -422,7 +415,7 @@ def test_long_tests__that_are_named_are_there() -> None:
     functions = {
         f"{file}::{node.name}"
         for file in files
-        for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
+        for node in nodes_of((ROOT / file).read_text("utf-8"))
         if isinstance(node, ast.FunctionDef)
     }
     assert [line for line in lines if line not in functions] == []

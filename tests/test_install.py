@@ -131,6 +131,7 @@ def test_source_archive__gives_the_same_wheel(wheel: Path, tmp_path: Path) -> No
 # That it runs.
 
 
+@pytest.mark.sweep(0)
 def test_installed__two_ways_to_start_it_are_one(installed: Installed, tmp_path: Path) -> None:
     where = installed.run(["python", "-c", "import anonymizer; print(anonymizer.__file__)"], tmp_path)
     assert Path(where.strip()).is_relative_to(installed.site)
@@ -140,6 +141,7 @@ def test_installed__two_ways_to_start_it_are_one(installed: Installed, tmp_path:
     )
 
 
+@pytest.mark.sweep(0)
 def test_installed__terminal_examples_of_the_readme_run(installed: Installed, tmp_path: Path) -> None:
     (example,) = [commands(block) for block in blocks(ROOT / "README.md", "bash") if "copse anonymize" in block]
     assert [command[0] for command in example] == ["python", "copse", "copse"]

@@ -12,6 +12,7 @@ from anonymizer.releasing.generalize import GUARANTEES, NUMBERS, WRITINGS
 from anonymizer.reporting.dossier import PAPERS
 from anonymizer.settings import NAMES, in_text, method_text, name_of, names_of
 from anonymizer.whatif.scenarios import FIGURES
+from tests.sources import nodes_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SPELLINGS = {
@@ -25,12 +26,11 @@ SPELLINGS = {
 """What may stand where a word like this stands; a key of a dictionary is a word of the command line, too."""
 
 
-def texts(tree: ast.AST) -> Iterator[str]:
+def texts(source: str) -> Iterator[str]:
     """Every text of a source but its docstrings."""
-    comments = {
-        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-    for node in ast.walk(tree):
+    nodes = nodes_of(source)
+    comments = {id(node.value) for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in comments:
             yield node.value
 
@@ -39,7 +39,7 @@ def other_spellings(source: str) -> list[str]:
     """Words for methods and measures that are spelled as nowhere else."""
     return [
         match[0]
-        for text in texts(ast.parse(source))
+        for text in texts(source)
         if " " in text
         for pattern, right in SPELLINGS.items()
         for match in re.finditer(pattern, text, re.IGNORECASE)
@@ -50,7 +50,7 @@ def other_spellings(source: str) -> list[str]:
 def other_tables(source: str) -> list[str]:
     """Dictionaries that give two or more methods or measures a title of their own; a sentence is no title."""
     tables = []
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if not isinstance(node, ast.Dict):
             continue
         for names in NAMES.values():

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources import nodes_of
+
 ROOT = Path(__file__).parents[1]
 PLACES = ("anonymizer", "ui", "pages")
 INSTEAD = {
@@ -37,16 +39,17 @@ ON_SCREEN = {r"(?<!On )(\brecords?\b(?= [a-z…])|(?<=[a-z…] )records?\b)(?! r
 
 def texts_of(path: Path) -> Iterator[tuple[int, str]]:
     """The texts in a module that are no docstrings, with their lines; what is filled in is an ellipsis."""
-    tree = ast.parse(path.read_text("utf-8"))
-    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    nodes = nodes_of(path.read_text("utf-8"))
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    others = alone | parts
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             yield (
                 node.lineno,
                 "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values),
             )
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone | parts:
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in others:
             yield node.lineno, node.value
 
 

@@ -111,7 +111,7 @@ class Walk:
             settle(self.page)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0)
 @pytest.mark.parametrize("make", [fifty, survey, stops])
 def test_from_drop_to_packet__few_words_and_clicks(make, app_server: str, page: Page) -> None:
     table = make()

@@ -67,7 +67,7 @@ def test_all_commands_that_print_json__are_tried() -> None:
     assert {name for name, parser in choices.items() if "--json" in parser._option_string_actions} == set(COMMANDS)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize(
     ("name", "encoding"),
     [*((name, "ascii") for name in COMMANDS), *(("anonymize", one) for one in ENCODINGS if one != "ascii")],

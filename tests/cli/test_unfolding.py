@@ -84,6 +84,7 @@ def test_anonymize__pieces_that_unfold_end_in_one_sentence(folder: Path, monkeyp
     assert "1.parquet has 4.7 MB, but would unfold into at least 100.0 MB" in say(folder, *command)
 
 
+@pytest.mark.sweep(0)
 def test_a_worker__that_is_asked_to_unfold_ends_the_run_in_one_sentence(folder: Path) -> None:
     pytest.importorskip("distributed")
     (folder / "in" / "0.parquet").unlink()

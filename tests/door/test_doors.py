@@ -75,7 +75,7 @@ def test_start__options_of_ours_and_of_streamlit() -> None:
 STREAMLIT = [sys.executable, "-m", "streamlit", "run", "app.py"]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize(
     ("command", "environment"),
     [

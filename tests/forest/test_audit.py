@@ -51,8 +51,8 @@ def test_audit__refutes_a_scorecard_whose_noise_is_that_of_a_single_query(monkey
         return score(table, Budget(budget.limit * ROUNDS * len(table.n_levels)), noise, plan)
 
     monkeypatch.setitem(MODES, "careless", Mode("careless", True, "none", careless, trees=False))
-    assert audit("careless", 1.0, n_classes=2, runs=400, seed=0).lower_bound > 2
-    assert not audit("scorecard", 1.0, n_classes=2, runs=400, seed=0).violated
+    assert audit("careless", 1.0, n_classes=2, runs=150, seed=0).violated
+    assert not audit("scorecard", 1.0, n_classes=2, runs=150, seed=0).violated
 
 
 @pytest.mark.parametrize("mode", ["paper", "paper-strict", "diffpid3", "diffpid3-weighted", "strict", "scorecard"])

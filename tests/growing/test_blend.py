@@ -124,7 +124,7 @@ def squared_error(responses: np.ndarray, leaf: np.ndarray) -> float:
     return sum(((responses[leaf == t] - responses[leaf == t].mean(axis=0)) ** 2).sum() for t in np.unique(leaf))
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("k", [3, 12])
 @pytest.mark.parametrize("weight", WEIGHTS)
 @pytest.mark.parametrize("name", ["hospital", "employees"])

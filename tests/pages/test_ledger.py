@@ -209,7 +209,7 @@ def test_forests__are_charged_to_the_ledger_over_sessions(folder: Path) -> None:
     app.select_slider(key="forest epsilon").set_value(0.5).run()
     grow(app)
     assert ledger.account().spent == 1.5
-    assert "2 forests: ε = 1.5 of at most 1.5 of one person." in texts(open_data(session_of(app)))
+    assert "2 forests: ε = 1.5 of at most 1.5 of one person." in plain_text(open_data(session_of(app)))
 
 
 def test_forest__that_another_session_left_no_budget_for_is_refused(folder: Path) -> None:

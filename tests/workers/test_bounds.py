@@ -150,7 +150,7 @@ def test_the_coding_of_shares__has_the_encodings_of_one_machine(two: Cluster, so
         assert there.table.records(at).tolist() == here.records(at).tolist()
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0)
 @pytest.mark.parametrize(
     "changes",
     [

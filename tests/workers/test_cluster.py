@@ -339,6 +339,7 @@ def test_what_a_cluster_cannot_do__is_one_sentence(
     assert os.listdir(tmp_path) == ["roles.json"]
 
 
+@pytest.mark.sweep(0)
 def test_files_at_an_address__are_read_by_workers(
     tmp_path: Path, two: Cluster, source: tuple[Path, Schema], text: Path
 ) -> None:
@@ -388,6 +389,7 @@ def test_without_dask__the_sentence_says_what_to_install(monkeypatch: pytest.Mon
         pass
 
 
+@pytest.mark.sweep(0)
 def test_a_run_from_the_terminal__joins_a_scheduler_with_tls(
     tmp_path: Path, two: Cluster, source: tuple[Path, Schema], text: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,7 +44,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[PartitionedTable, 
     return open_table(folder, 600), schema, code_table(open_table(folder, 600), schema)
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0)
 @pytest.mark.parametrize("at_once", [3000, 1, 1 << 28])
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
 def test_columns_on_several_workers__grow_the_tree_of_one_machine(

@@ -112,6 +112,7 @@ def test_packed_release__of_workers_is_that_of_the_whole_table_in_any_order(
     assert most == 40 or digests[0] == local.manifest.sha256  # with so few codes it is another table
 
 
+@pytest.mark.sweep(0)
 def test_questions_at_the_same_time__have_the_answers_of_one_at_a_time(
     asked_before: list[tuple[Any, tuple[Any, ...], Any]],
 ) -> None:

@@ -18,6 +18,7 @@ from tests.workers.runs import CASES
 OTHER = 'import anonymizer.version\nanonymizer.version.VERSION = "0.0.1"\n'
 
 
+@pytest.mark.sweep(0)
 def test_other_versions__are_named_whenever_a_worker_joins(
     tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch
 ) -> None:
