@@ -66,6 +66,8 @@ REASONS = ("reason", "own_reason")
 """The fields of a column that say why it has its role, and change nothing."""
 LONGEST_REASON = 1_000
 LONGEST_TREAT = 60
+MOST_IMPORTANT = 10
+"""How often the detail of a column can count, and of how many columns the detail can count as much as that of one."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class Column:
     Of the column that says whose a row is: ``alike``: values that differ in case, form, blanks, signs or leading zeros
     only are one person's; ``nobody``: values that stand for nobody. Of a sensitive column of levels, ``harmless``:
     those that nobody learns anything from, which l does not count, as what is missing.
+    ``importance``: of a quasi-identifying column, how often its detail counts where groups are cut and packed.
     ``treat``: what is done to a sensitive or insensitive column before it is released, such as ``month`` or
     ``round:100`` (see :mod:`anonymizer.treatments`); its domain is then that of what is released, and not declared.
     """
@@ -103,6 +106,7 @@ class Column:
     nobody: tuple[str, ...] = ()
     harmless: tuple[str, ...] = ()
     treat: str = ""
+    importance: float = 1.0
 
     def __post_init__(self) -> None:
         try:
@@ -122,6 +126,14 @@ class Column:
         object.__setattr__(self, "kind", Kind(self.kind))
         for name in TEXTS:
             object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
+        object.__setattr__(self, "importance", float(self.importance))
+        if not 1 / MOST_IMPORTANT <= self.importance <= MOST_IMPORTANT:
+            raise SchemaError(
+                f"The importance of {self.name!r} must be {1 / MOST_IMPORTANT:g} to {MOST_IMPORTANT:g}.",
+                column=self.name,
+                value=self.importance,
+                remedy="1 is usual; 2 counts its detail twice.",
+            )
         object.__setattr__(self, "cuts", self.cuts.suit(self.name, self.kind))
         if self.treat:
             levels = self.cuts.hierarchy.n_levels if self.cuts.hierarchy else 0
@@ -235,6 +247,7 @@ class Column:
             "variable": self.variable.to_dict() or None,
             "cuts": self.cuts.to_dict() or None,
             "treat": self.treat or None,
+            "importance": None if self.importance == 1 else self.importance,
         }
         entry = {"name": self.name, "role": self.role.value, "kind": self.kind.value}
         return entry | {name: part for name, part in parts.items() if part is not None}
@@ -242,7 +255,7 @@ class Column:
     @classmethod
     def from_value(cls, entry: JsonValue) -> "Column":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
-        parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", "cuts", "treat", "alike")
+        parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", "cuts", "treat", "alike", "importance")
         fields = entry.fields(("name", "role", "kind", *parts, *TEXTS, *REASONS))
         kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
         domain = entry.field("domain")
@@ -271,6 +284,7 @@ class Column:
                 variable=Variable.from_value(fields["variable"]) if "variable" in fields else Variable(),
                 cuts=Cuts.from_value(fields["cuts"]) if "cuts" in fields else Cuts(),
                 treat=fields["treat"].text(LONGEST_TREAT) if "treat" in fields else "",
+                importance=fields["importance"].number() if "importance" in fields else 1.0,
                 **texts,
             )
         )

@@ -40,6 +40,8 @@ SECOND: dict[str, Mapping[str, Any]] = {
     "first k = 30, then 10": {"first_k": 30},
     "l = 2 for another target": {"target": 1, "l": 2},
     "two columns fewer": {"fewer": 2},
+    "two columns fewer, twice the importance": {"fewer": 2, "importance": 2},
+    "two columns fewer, four times the importance": {"fewer": 2, "importance": 4},
     "two columns more": {"more": 2},
 }
 """What the second release has otherwise."""
@@ -81,7 +83,10 @@ def print_second(name: str, table: pd.DataFrame, schema: Schema, k: int) -> None
     for what, how in SECOND.items():
         settings = RANGES.but(k=k, generalizer="pack", grouping="error-risk")
         wide, narrow = schema, with_fewer(schema, how.get("fewer", how.get("more", 0)))
-        first = flow_of(table, narrow if "more" in how else wide, settings.but(k=how.get("first_k", k)))
+        planned = wide
+        for column in narrow.quasi_identifying:
+            planned = planned.with_column(column, importance=how.get("importance", 1))
+        first = flow_of(table, narrow if "more" in how else planned, settings.but(k=how.get("first_k", k)))
         second = narrow if "fewer" in how else wide
         second = second.with_target(second.sensitive[how.get("target", 0)])
         settings = settings.but(k=how.get("k", k), l=how.get("l"), grouping=None if how.get("target") else "error-risk")

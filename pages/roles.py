@@ -9,7 +9,7 @@ from ui.roles.before import risk_before
 from ui.roles.cards import cards, circles
 from ui.roles.changes import changes
 from ui.roles.domain_editor import domain_editor, treatment_editor
-from ui.roles.questions import questions
+from ui.roles.questions import plan_ahead, questions
 from ui.roles.roles_table import others_quasi_identifying, roles_table, take_edits
 from ui.roles.state import RolesState
 from ui.session import workspace
@@ -69,6 +69,7 @@ def main() -> None:
             changes(ws)
             domain_editor(ws)
             treatment_editor(ws)
+            plan_ahead(ws)
             notes = ws.flow.encoded.notes
         except AnonymizerError as error:
             problem(error)

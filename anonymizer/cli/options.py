@@ -88,6 +88,10 @@ def add_cuts(parser: argparse.ArgumentParser) -> None:
     ways = ", ".join(name + ":N" * (way.least is not None) for name, way in TREATMENTS.items())
     treat = f"treat a column that is released without a box, by one of {ways}; can be repeated"
     parser.add_argument("--treat", action="append", default=[], metavar="COLUMN=month", help=treat)
+    parser.add_argument(
+        "--importance", action="append", default=[], metavar="COLUMN=2", help="how often the detail of a column counts "
+        "where groups are made: more for one that later releases will have, too; can be repeated",
+    )  # fmt: skip
 
 
 def with_values(schema: Schema, options: argparse.Namespace) -> Schema:
@@ -134,6 +138,12 @@ def with_cuts(schema: Schema, options: argparse.Namespace, whose: str = "") -> S
                 raise SchemaError(f"--{option} {text} cannot be read.", value=text, remedy=remedy)
             cuts = schema[name].cuts.but(**{part: numbers if option == "bands" else numbers[0]})
             schema = schema.with_column(name, cuts=cuts)
+    for text in getattr(options, "importance", []):
+        name, _, number = text.rpartition("=")
+        if schema[name].role is not Role.QUASI_IDENTIFYING:
+            remedy = "Write it as --importance age=2, of a quasi-identifying column."
+            raise SchemaError(f"Column {name!r} has no importance where groups are made.", column=name, remedy=remedy)
+        schema = schema.with_column(name, importance=number)
     for text in getattr(options, "treat", []):
         name, _, treat = text.rpartition("=")
         if schema[name].role not in UNCHANGED:

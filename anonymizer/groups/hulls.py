@@ -34,7 +34,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(encodings: Sequence[Encoding], weight: Floats | None = None) -> Scale:
-    """Return the scale of a table's columns; ``weight`` (p,): ones by default."""
+    """Return the scale of a table's columns; ``weight`` (p,): by default what their detail counts."""
     n_codes = np.array([encoding.n_codes for encoding in encodings], np.int64)
     ends = [code_ends(encoding) for encoding in encodings]
     return Scale(
@@ -46,7 +46,7 @@ def scale_of(encodings: Sequence[Encoding], weight: Floats | None = None) -> Sca
         missing_share=np.array([1 / e.n_codes if e.missing and e.hierarchy else e.missing_share for e in encodings]),
         low=np.concatenate([low for low, _ in ends]),
         high=np.concatenate([high for _, high in ends]),
-        weight=np.ones(len(encodings)) if weight is None else weight,
+        weight=np.array([encoding.importance for encoding in encodings]) if weight is None else weight,
     )
 
 

@@ -37,6 +37,7 @@ class Encoding:
     as microseconds since 1970); for categorical columns both are the code itself. ``domain``: the public
     range (numeric), or (0, number of levels). ``variable``: what the column and its levels are in words.
     ``hierarchy``: the public one, whose values are the codes. ``point``: how wide a single number is that was rounded.
+    ``importance``: how often its detail counts where groups are cut and packed.
     ``exact``: the same codes before they were made as wide as cells, where they were.
     """
 
@@ -51,6 +52,7 @@ class Encoding:
     variable: Variable = Variable()
     hierarchy: Hierarchy | None = None
     point: float = 0.0
+    importance: float = 1.0
     exact: "Encoding | None" = None
 
     @property
@@ -310,7 +312,7 @@ def encode_column(
         domain = (0.0, float(len(labels) + missing))
     small: NDArray[np.unsignedinteger] = codes.astype(np.uint8 if len(labels) + missing <= 256 else np.uint16)
     about = column.name, column.kind, column.by_order, labels, low, high, domain, missing, column.variable
-    return small, Encoding(*about, hierarchy, point), note
+    return small, Encoding(*about, hierarchy, point, column.importance), note
 
 
 def whole_table(n: int) -> ClassTarget:

@@ -8,7 +8,7 @@ is a union of adjacent leaves of one region.
 Somebody who knows the method and everybody's record but one could run it again and see which value of that record
 makes this release. So packing has a secret: the order of the records before they are cut, which decides what large
 regions are cut by and which side of a cut comes first on the line; and weights of the columns, log-normal with a
-standard deviation of :data:`SPREAD`. It follows from a key and the table's content
+standard deviation of :data:`SPREAD` around their importance. It follows from a key and the table's content
 (:mod:`anonymizer.releasing.secret`), so who has the key makes the same groups again, at every k, and nobody else does.
 """
 
@@ -77,7 +77,8 @@ class Secret(NamedTuple):
     @classmethod
     def of(cls, encodings: Sequence[Encoding], rng: np.random.Generator) -> "Secret":
         """Return the secret of a table's columns that a generator draws."""
-        weight = np.exp(SPREAD * rng.standard_normal(len(encodings)))
+        importance = np.array([encoding.importance for encoding in encodings])
+        weight = importance * np.exp(SPREAD * rng.standard_normal(len(encodings)))
         return cls(weight, digests_of(encodings, rng.bytes(KEY)))
 
     def numbers(self, columns: Sequence[NDArray[np.integer[Any]]], n: int) -> NDArray[np.uint64]:

@@ -520,3 +520,19 @@ def test_rounding__is_declared_beside_the_domain() -> None:
     app = press(app, "Declare this domain")
     assert session_of(app).schema["age"].cuts == Cuts(rounding=10)
     assert set(session_of(app).flow.encoded.encodings[0].labels) == {20, 30, 40, 60}
+
+
+def test_plan_ahead__counts_the_columns_of_a_later_release_twice() -> None:
+    app = open_page(session())
+    (question,) = (one for one in app.multiselect if one.label.startswith("Will another release"))
+    assert (question.options, question.value) == (["age", "sex"], [])
+    assert "counts twice" not in texts(app)
+    app = question.set_value(["sex"]).run()
+    assert not app.exception
+    schema = session_of(app).schema
+    assert (schema["age"].importance, schema["sex"].importance) == (1, 2)
+    assert "counts twice" in texts(app)
+    (question,) = (one for one in app.multiselect if one.label.startswith("Will another release"))
+    assert question.value == ["sex"]
+    app = question.set_value([]).run()
+    assert session_of(app).schema == SCHEMA

@@ -1,4 +1,5 @@
-"""The three questions of the Roles page: what one row is, what nobody may learn, what should stay worth studying."""
+"""The questions of the Roles page: what one row is, what nobody may learn, what should stay worth studying; and, below
+the columns, which of them a later release will have."""
 
 import streamlit as st
 
@@ -10,6 +11,8 @@ from ui.workspace import Workspace
 
 AT_ONCE = 6
 """Sensitive columns that are named."""
+TWICE = 2.0
+"""How often the detail of a column counts that a later release will have."""
 
 
 def questions(ws: Workspace) -> None:
@@ -77,3 +80,37 @@ def target_choice(ws: Workspace) -> None:
     )
     ws.set_schema(ws.schema.with_target(target), from_editor=True)
     st.caption("The tree keeps it predictable.")
+
+
+def plan_ahead(ws: Workspace) -> None:
+    """Draw the question which quasi-identifying columns a later release will have, and take the answer."""
+    schema = ws.schema
+    if schema is None or len(schema.quasi_identifying) < 2:
+        return
+    names = list(schema.quasi_identifying)
+    later = [name for name in names if schema[name].importance > 1]
+    key = f"later columns {ws.edition}"
+
+    def take() -> None:
+        assert ws.schema is not None
+        answer, plan = set(widget_state(key) or ()), ws.schema
+        for name in names:
+            before = plan[name].importance
+            plan = plan.with_column(name, importance=(max(before, TWICE) if name in answer else min(before, 1.0)))
+        ws.set_schema(plan)
+
+    with st.expander("Plan ahead", icon=":material/event_upcoming:", expanded=bool(later)):
+        st.multiselect(
+            "Will another release of these people have fewer of these columns? Choose those that it will have.",
+            names,
+            later,
+            format_func=plain,
+            key=key,
+            placeholder="No other release is planned",
+            on_change=take,
+        )
+        if later:
+            st.caption(
+                "The detail of these columns counts twice where groups are made: a later release of them that keeps "
+                "these groups loses less, this one a little more."
+            )
