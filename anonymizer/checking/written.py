@@ -74,6 +74,8 @@ def _on_line(end: float, column: Column) -> bool:
     """Return whether a number is a multiple of the step from the origin, or a moment the first of a day, week, month,
     quarter, year or decade."""
     assert column.grid is not None
+    if not np.isfinite(end):
+        return False
     step, origin = column.grid
     if not isinstance(step, str):
         nearest = origin + np.round((end - origin) / step) * step

@@ -397,6 +397,7 @@ def _tables(
     ``sentences``: takes what is wrong with them."""
     claim, first = report.claim, None
     tables: dict[str, Verification] = {}
+    whole: set[str] = set()
     for format, path in TABLES.items():
         if path not in members:
             continue
@@ -418,10 +419,11 @@ def _tables(
         elif len(file.rows) != claim.rows or not same:
             sentences.append(f"{path} does not have the rows that it should.")
         else:
+            whole.add(path)
             first = first or (plain, file)
     if set(claim.outputs) != {format for format, path in TABLES.items() if path in members}:
         sentences.append(f"{REPORT} speaks of other tables than those that are here.")
-    return tables, first if TABLES["csv"] in tables else None
+    return tables, first if TABLES["csv"] in whole else None
 
 
 def _others_that_follow(

@@ -51,3 +51,14 @@ def test_a_cell_of_dates__ends_a_day_before_the_next_begins() -> None:
         cells = pd.DataFrame({"born": [f"[2019-11-01, {day.isoformat()}]"]})
         fits = 1 in (day.day, (day + timedelta(days=1)).day)
         assert bool(written_otherwise(cells, schema, {"numbers": "public"})) != fits, day
+
+
+@pytest.mark.parametrize("text", ["≥ 5", "≤ 25", "{≥ 5, missing}"])
+def test_an_open_end__is_on_no_grid(text: str) -> None:
+    schema = Schema.of(pd.DataFrame({"age": range(32)}), quasi_identifying=["age"], kinds={"age": "numeric"})
+    schema = schema.with_column("age", domain=(0, 31), grid=(5.0, 0.0))
+    assert written_otherwise(pd.DataFrame({"age": [text]}), schema, {"numbers": "public"})
+    schema = Schema.of(pd.DataFrame({"born": pd.to_datetime(["2020-01-01"])}), quasi_identifying=["born"])
+    schema = schema.with_column("born", domain=("1990-01-01", "2039-12-31"), grid=("month", 0.0))
+    dates = text.replace("25", "2020-01-31").replace("5", "2020-01-01")
+    assert written_otherwise(pd.DataFrame({"born": [dates]}), schema, {"numbers": "public"})

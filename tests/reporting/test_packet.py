@@ -303,6 +303,15 @@ def test_check__sees_a_swapped_table_though_the_manifest_fits() -> None:
     assert "does not have the rows" in " ".join(refused(everything).differences)
 
 
+def test_check__sees_rows_that_the_csv_file_alone_lacks() -> None:
+    members = members_of(packet("external"))
+    path = TABLES["csv"]
+    fewer = b"".join(members[path].splitlines(keepends=True)[:-3])
+    members["report.json"] = members["report.json"].replace(digest(members[path]).encode(), digest(fewer).encode())
+    check = check_packet(with_manifest({**members, path: fewer}))
+    assert f"{path} does not have the rows that it should." in check.differences
+
+
 def test_check__of_no_packet() -> None:
     for data in (b"", b"PK\x03\x04", archive({"a.csv": b"x"}), archive({MANIFEST: b"{}"})):
         with pytest.raises(ReadError):
