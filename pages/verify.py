@@ -3,7 +3,7 @@
 import streamlit as st
 
 from ui.session import workspace
-from ui.verify.view import bring, outcome
+from ui.verify.view import bring, offer_page, outcome
 
 
 def main() -> None:
@@ -15,6 +15,7 @@ def main() -> None:
     )
     bring(ws)
     outcome(ws)
+    offer_page()
 
 
 main()

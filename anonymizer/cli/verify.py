@@ -60,6 +60,7 @@ from anonymizer.releasing.files import write_file
 from anonymizer.releasing.release import ENDINGS
 from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.packet import is_packet
+from anonymizer.reporting.recipient_page import recipient_page
 from anonymizer.schema import Column, Kind, Role, Schema, kind_of
 from anonymizer.settings import Limits
 
@@ -69,7 +70,9 @@ def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
     check = subparsers.add_parser(
         "verify", help="check a release, from the file alone or beside the original, or several"
     )
-    check.add_argument("input", help=f"the released file ({ENDINGS}), folder or packet, or the address of a table")
+    check.add_argument(
+        "input", nargs="?", help=f"the released file ({ENDINGS}), folder or packet, or the address of a table"
+    )
     check.add_argument(
         "others",
         nargs="*",
@@ -89,12 +92,17 @@ def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
     check.add_argument(
         "--clean-copy", metavar="PARQUET", help="write the rows of a file that another program wrote, and nothing else"
     )
+    check.add_argument(
+        "--page", metavar="HTML", help="write the page that verifies a release in a browser, for who has no Copse"
+    )
     check.add_argument("--json", action="store_true", help="print the checks as JSON")
     check.set_defaults(run=run_verify)
 
 
 def run_verify(options: argparse.Namespace) -> int:
     """Run ``verify``: print every check; return 1 when a required one fails."""
+    if options.page or options.input is None:
+        return write_page(options)
     if options.others:
         return run_together(options, released_schema)
     table = options.input if isinstance(options.input, Address) else None
@@ -152,6 +160,20 @@ def run_verify(options: argparse.Namespace) -> int:
         same_file = "" if claim is None else same_text("file", differences, others)
         print_found(verification, schema, (same_file, about, *remarks))
     return 0 if passed else 1
+
+
+def write_page(options: argparse.Namespace) -> int:
+    """Write the page that verifies releases in a browser, and return 0. Raises :class:`ParameterError` where no page is
+    asked for, or an input, too, and for a file that is there already."""
+    if not options.page:
+        raise ParameterError("Nothing is named that could be verified.", remedy="Name a release, or a packet.")
+    if options.input is not None:
+        raise ParameterError("--page writes a page and verifies nothing.", remedy="Leave the input out, or the page.")
+    if Path(options.page).exists():
+        raise ParameterError(f"{options.page} is there already.", remedy="Give --page a name that is free.")
+    write_file(options.page, recipient_page())
+    print(f"Written: {options.page}. It needs a browser, and no network.")
+    return 0
 
 
 def require_place(options: argparse.Namespace, first: bytes) -> None:

@@ -40,8 +40,10 @@ from anonymizer.reporting.packet_files import (
     LAYOUT,
     MANIFEST,
     MEMBERS,
+    PAGE,
     PROJECT,
     REPORT,
+    REQUIRED,
     SET_FIELDS,
     SIGNATURE,
     TABLES,
@@ -54,6 +56,7 @@ from anonymizer.reporting.packet_files import (
     statement_of,
 )  # fmt: skip
 from anonymizer.reporting.pdf import to_pdf
+from anonymizer.reporting.recipient_page import recipient_page
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.values import numbers_of, value_text
 
@@ -110,7 +113,7 @@ def packet_of(
         return files[content]
 
     read_back = about.release(read(tables[TABLES["csv"]]).under(about.schema, sets=about.claim.sets))
-    members |= about.following(read_back, report.verification, tables, audience)
+    members |= about.following(read_back, report.verification, tables, audience) | {PAGE: recipient_page()}
     key_id = key.public.id if key else ""
     members["README.txt"] = read_me(members, audience, formats, about.claim.sets or {}, key_id).encode()
     members = dict(sorted(members.items()))
@@ -446,7 +449,7 @@ def _others_that_follow(
     again = report.following(release, verification, contents, audience)
     formats = formats_of(report.described.variables.values())
     paths, sets = [path for path in members if path in MEMBERS | INTERNAL], report.claim.sets or {}
-    again["README.txt"] = read_me(paths, audience, formats, sets, key_id).encode()
+    again |= {"README.txt": read_me(paths, audience, formats, sets, key_id).encode(), PAGE: recipient_page()}
     for path, content in sorted(again.items()):
         if path in members and members[path] != content:
             sentences += (
@@ -493,8 +496,7 @@ def _differences(members: Mapping[str, bytes], manifest: JsonValue, allowed: Map
             sentences.append(f"{_name(path)} is not what the manifest says: its SHA-256 is another.")
     sentences += [f"{_name(path)} has no place in such a packet." for path in members if path not in allowed]
     sentences += [f"{path} is not in the manifest." for path in members if path in allowed and path not in listed]
-    required = set(MEMBERS) - set(TABLES.values()) | {TABLES["csv"]}
-    return sentences + [f"{path} is missing." for path in sorted(required - set(members) - listed)]
+    return sentences + [f"{path} is missing." for path in sorted(REQUIRED - set(members) - listed)]
 
 
 def _name(path: str) -> str:

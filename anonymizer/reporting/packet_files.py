@@ -32,6 +32,8 @@ from anonymizer.version import VERSION
 LAYOUT = 3
 """Version of a packet's layout."""
 MANIFEST, SIGNATURE, REPORT, PROJECT = "manifest.json", "manifest.dsse.json", "report.json", "project.json"
+PAGE = "verify.html"
+"""The page that verifies a packet."""
 PLAIN = ("csv", "parquet", "xlsx")
 """What every packet has the table as; one that came with words of its columns has it in the other formats, too."""
 TABLES = {format: f"data/release.{format}" for format in (*PLAIN, "feather", "sav", "dta", "xpt")}
@@ -46,8 +48,11 @@ MEMBERS = {
     "report.html": "the report, with pictures",
     REPORT: "the report for machines: roles, limits, digests of the table",
     "report.pdf": "the report to print and to sign",
+    PAGE: "a page that checks all of it, in a browser, without a network",
 }
 """Everything that a packet for the recipient may hold beside its manifest, and what it is."""
+REQUIRED = frozenset(MEMBERS) - frozenset(TABLES.values()) | {TABLES["csv"]}
+"""What every packet holds."""
 INTERNAL = {
     "approvals.html": "the reasons that were given, and lines to sign",
     PROJECT: "the project: every decision, to be opened with next year's table",
@@ -153,7 +158,8 @@ def read_me(paths: Iterable[str], audience: str, formats: Sequence[str], sets: S
     lines += [f"{'':<22}(the table does not fit into a file of the kind {format})" for format in missing]
     lines += [f"{MANIFEST:<22}size and SHA-256 of every file"]
     lines += [f"{SIGNATURE:<22}the signature, by key {key_id}"] if key_id else []
-    lines += ["", f"To check all of it: copse verify PACKET.zip{' --key KEY' if key_id else ''}"]
+    lines += ["", f"To check it in a browser, without a network: open {PAGE} and choose this packet."]
+    lines += [f"To check all of it: copse verify PACKET.zip{' --key KEY' if key_id else ''}"]
     lines += [*wrap(SIGNED, 100)] if key_id else []
     lines += ["", *wrap(said_of(sets), 100)] if sets else []
     lines += [""]

@@ -315,10 +315,10 @@ def commented(members: Members) -> bytes:
 
 
 ARCHIVES: dict[str, tuple[Callable[[Members], bytes], str]] = {
-    "a comment of a file": (partial(zipped, comment=WORD.encode()), "Something is noted beside 'report.pdf'"),
+    "a comment of a file": (partial(zipped, comment=WORD.encode()), "Something is noted beside 'verify.html'"),
     "an extra field": (
         partial(zipped, extra=struct.pack("<2H", 0xCAFE, 4) + b"Anna"),
-        "Something is noted beside 'report.pdf'",
+        "Something is noted beside 'verify.html'",
     ),
     "a time": (partial(zipped, date_time=(2024, 5, 17, 1, 2, 4)), "Something stands between or behind"),
     "rights": (partial(zipped, external_attr=0o100777 << 16), "Something stands between or behind"),

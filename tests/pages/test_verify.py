@@ -28,6 +28,7 @@ from tests.pages.test_release import plain_text
 from tests.waiting import PATIENCE
 from ui.verify.state import VerifyState
 
+PAGE_BUTTON = "Page for recipients (HTML)"
 TABLE = hospital(120)
 SCHEMA = suggest(TABLE)
 RESULT = anonymize(TABLE, SCHEMA, k=4)
@@ -55,9 +56,10 @@ def test_a_file_of_another_program__has_a_clean_copy() -> None:
     assert ["cannot be said" in warning.value for warning in app.warning] == [True]
     verdict = app.session_state["workspace"].state(VerifyState).verdict
     assert verdict.copy == FILES["parquet"]
-    assert app.get("download_button")[-1].label == "Clean copy (Parquet)"
+    assert [button.label for button in app.get("download_button")] == ["Clean copy (Parquet)", PAGE_BUTTON]
     for content, report in ((FILES["parquet"], REPORT), (other, REPORT)):  # judged; not the one of the report
-        assert not dropped(content, report, "parquet").get("download_button")
+        others = dropped(content, report, "parquet").get("download_button")
+        assert [button.label for button in others] == [PAGE_BUTTON]
 
 
 @pytest.mark.parametrize("format", FILES)

@@ -17,6 +17,7 @@ from anonymizer.reading.parquet import parquet_bytes
 from anonymizer.releasing.release import LAST_ENDINGS
 from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.packet import check_packet
+from anonymizer.reporting.recipient_page import recipient_page
 from ui.controls import plain, plural, problem
 from ui.release.view import check_line, headline
 from ui.server.framework import drop_uploads
@@ -127,6 +128,16 @@ def verdict_on_packet(ws: Workspace, name: str, content: bytes, key: PublicKey |
     more = len(answer.differences) - MOST_SENTENCES
     sentences = answer.differences[:MOST_SENTENCES] + ((f"And {more:,} more.",) if more > 0 else ())
     return Verdict(name, False, ("This packet is not as it was made.", *sentences), {}, roles)
+
+
+def offer_page() -> None:
+    """Draw the button by which somebody takes the page that verifies a release without Copse."""
+    st.download_button(
+        "Page for recipients (HTML)", recipient_page(), "verify.html", "text/html", icon=":material/download:",
+        on_click="ignore", key="download recipient page",
+        help="It verifies a packet, or released files, in any newer browser. It needs no Copse and no network. Every "
+        "packet has it.",
+    )  # fmt: skip
 
 
 def outcome(ws: Workspace) -> None:
