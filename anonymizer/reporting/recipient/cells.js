@@ -113,8 +113,15 @@ function memberText(level) {
   return mustQuote(level) || STRUCTURE.test(level) ? quote(level) : level;
 }
 
+const LEVEL_TEXTS = new Map();
+
 function levelText(level) {
-  return BAND.test(level) ? level : memberText(level);
+  let text = LEVEL_TEXTS.get(level);
+  if (text === undefined) {
+    text = BAND.test(level) ? level : memberText(level);
+    LEVEL_TEXTS.set(level, text);
+  }
+  return text;
 }
 
 function keptText(text) {

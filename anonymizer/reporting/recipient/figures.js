@@ -81,23 +81,30 @@ function ranksOf(values, column) {
   return { of, tells: [...rank.keys()].map((key) => key !== null && !harmless.has(key)), ordered: domain.length > 0 };
 }
 
+/** The runs of equal ranks: each rank with how often it occurs. */
+function runsOf(ranks) {
+  const runs = [];
+  for (let from = 0; from < ranks.length;) {
+    let to = from + 1;
+    while (to < ranks.length && ranks[to] === ranks[from]) to++;
+    runs.push([ranks[from], to - from]);
+    from = to;
+  }
+  return runs;
+}
+
 /** How often each value occurs in each group: runs of one group, of one value, in their order. */
 function histogramsOf(values, column, classes) {
-  const ranks = ranksOf(values, column), width = ranks.tells.length, { codes } = values;
-  const keys = new Float64Array(codes.length), totals = new Float64Array(width);
+  const ranks = ranksOf(values, column), totals = new Float64Array(ranks.tells.length), { codes } = values;
+  const ends = new Int32Array(classes.sizes.length + 1), sorted = new Int32Array(codes.length);
+  classes.sizes.forEach((size, group) => { ends[group + 1] = ends[group] + size; });
+  const place = ends.slice();
   for (let row = 0; row < codes.length; row++) {
     const rank = ranks.of[codes[row]];
     totals[rank]++;
-    keys[row] = classes.of[row] * width + rank;
+    sorted[place[classes.of[row]]++] = rank;
   }
-  keys.sort();
-  const groups = Array.from({ length: classes.sizes.length }, () => []);
-  for (let from = 0; from < keys.length;) {
-    let to = from + 1;
-    while (to < keys.length && keys[to] === keys[from]) to++;
-    groups[Math.floor(keys[from] / width)].push([keys[from] % width, to - from]);
-    from = to;
-  }
+  const groups = Array.from(classes.sizes, (_, group) => runsOf(sorted.subarray(ends[group], ends[group + 1]).sort()));
   return { ...ranks, totals, groups, sizes: classes.sizes };
 }
 

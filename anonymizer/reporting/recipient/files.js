@@ -246,5 +246,5 @@ function readColumns(fields, names) {
       column.raw = fields.ends ? null : text.slice(from, fields.place - 1);
     }
   }
-  return columns.map(({ name, texts, codes }) => ({ name, texts, codes: Int32Array.from(codes) }));
+  return columns.map(({ name, texts, codes }) => ({ name, texts, codes: new Int32Array(codes) }));
 }

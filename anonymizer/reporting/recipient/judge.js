@@ -12,11 +12,13 @@ function sameLists(one, other) {
   return one.length === other.length && one.every((item, at) => item === other[at]);
 }
 
-/** Levels as numbers where all are numbers, else as texts. */
-function inNumbers(levels) {
-  const numbers = levels.map((level) => (NUMBER.test(level.trim()) ? Number(level) : NaN));
-  if (!numbers.every(Number.isFinite)) return [...levels].sort(compareTexts);
-  return [...levels].sort((one, other) => Number(one) - Number(other) || compareTexts(one, other));
+const ascends = (items, compare) => items.every((item, at) => !at || compare(items[at - 1], item) <= 0);
+
+/** Whether levels stand in the order of their letters, or of numbers where all are such. */
+function levelsAscend(levels) {
+  if (ascends(levels, compareTexts)) return true;
+  const numbers = levels.every((level) => NUMBER.test(level.trim()) && Number.isFinite(Number(level)));
+  return numbers && ascends(levels, (one, other) => Number(one) - Number(other) || compareTexts(one, other));
 }
 
 class Judge {
@@ -61,8 +63,7 @@ class Judge {
       const inOrder = cell.levels.every((level, at) => !at || place.get(cell.levels[at - 1]) < place.get(level));
       if (inOrder || column.declared) return inOrder ? "" : "the levels are not in their order";
     }
-    const orders = [[...cell.levels].sort(compareTexts), inNumbers(cell.levels)];
-    return orders.some((order) => sameLists(order, cell.levels)) ? "" : "the levels are not in their order";
+    return levelsAscend(cell.levels) ? "" : "the levels are not in their order";
   }
 
   numbersProblem(cell) {
@@ -151,8 +152,7 @@ function cellsCheck(table, claim, classes) {
   for (const column of releasedOf(claim)) {
     const values = table.columns.get(column.name);
     if (!values) continue;
-    const rows = new Float64Array(values.texts.length), judge = new Judge(column), problems = new Map();
-    for (const code of values.codes) rows[code]++;
+    const judge = new Judge(column), problems = new Map();
     values.cells = new Map();
     values.texts.forEach((text, at) => {
       const judged = () => (text === null ? "" : judge.problem(text, values));
@@ -161,6 +161,8 @@ function cellsCheck(table, claim, classes) {
     });
     if (isQuasi(column)) noteWrongCounts(values, classes, problems);
     if (!problems.size) continue;
+    const rows = new Float64Array(values.texts.length);
+    for (const code of values.codes) rows[code]++;
     const places = [...problems.keys()], worst = places.reduce((one, at) => (rows[at] > rows[one] ? at : one));
     const number = places.reduce((sum, at) => sum + rows[at], 0);
     wrong += number;

@@ -174,10 +174,9 @@ function showUnreadable(title, message, verdict = "fails") {
 const stem = (name) => name.replace(/\.[^.]*$/, "").replace(/\.report$/, "");
 
 /** The report of a released file: by its digest, by its name, or the only one. */
-async function reportFor(file, reports, isAlone) {
-  const digest = await sha256(file.bytes);
+function reportFor(name, digest, reports, isAlone) {
   return reports.find(({ claim }) => Object.values(claim.outputs).includes(digest))
-    || reports.find(({ name }) => stem(name) === stem(file.name))
+    || reports.find((report) => stem(report.name) === stem(name))
     || (isAlone && reports.length === 1 ? reports[0] : null);
 }
 
@@ -197,10 +196,10 @@ async function readFiles(items) {
 async function checkAll({ packets, reports, tables }, key, roles) {
   const answers = [];
   for (const { name, bytes } of packets) answers.push(await checkPacket(name, bytes, key));
-  for (const file of tables) {
-    const report = await reportFor(file, reports, tables.length === 1);
+  for (const { name, bytes } of tables) {
+    const digest = await sha256(bytes), report = reportFor(name, digest, reports, tables.length === 1);
     if (!report && !roles) return null;
-    answers.push(await checkFile(file.name, file.bytes, report ? report.claim : roles));
+    answers.push(checkFile(name, bytes, digest, report ? report.claim : roles));
   }
   return answers;
 }
