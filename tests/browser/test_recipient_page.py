@@ -25,7 +25,6 @@ from anonymizer.reporting.recipient_page import recipient_page
 from tests.browser.releases import CHOICES, Case, changed, release
 from tests.reporting.test_packet import members_of, packet, with_manifest
 from tests.reporting.test_signature import KEY, OTHER, sealed
-from tests.sweeps import few
 
 pytestmark = pytest.mark.browser
 
@@ -106,9 +105,11 @@ def ask_checker(case: Case) -> tuple[bool, dict[str, tuple[bool | None, float | 
     return verification.passed and same and not others, checks
 
 
-def test_page__says_of_changed_releases_what_the_checker_says(page: Any, path: Path) -> None:
+@pytest.mark.sweep(1)
+@pytest.mark.parametrize("part", range(10))
+def test_page__says_of_changed_releases_what_the_checker_says(part: int, page: Any, path: Path) -> None:
     others = {}
-    for number in range(few(500)):
+    for number in range(50 * part, 50 * part + 50):
         case = changed(number)
         answer = ask_page(page, path, {"release.csv": case.content, "release.json": case.report_bytes})
         passed, checks = ask_checker(case)
@@ -210,9 +211,11 @@ def together(number: int) -> dict[str, Case]:
     return cases
 
 
-def test_page__says_of_several_files_what_the_checker_says(page: Any, path: Path) -> None:
+@pytest.mark.sweep(1)
+@pytest.mark.parametrize("part", range(8))
+def test_page__says_of_several_files_what_the_checker_says(part: int, page: Any, path: Path) -> None:
     others, verdicts = {}, {"holds": "holds", "fails": "fails", "the files cannot tell": "open"}
-    for number in range(few(200, 30)):
+    for number in range(25 * part, 25 * part + 25):
         cases = together(number)
         files = {f"{name}.csv": case.content for name, case in cases.items()}
         answer = ask_page(page, path, files | {f"{name}.json": case.report_bytes for name, case in cases.items()})
