@@ -159,6 +159,7 @@ def read_me(paths: Iterable[str], audience: str, formats: Sequence[str], sets: S
     lines += [f"{MANIFEST:<22}size and SHA-256 of every file"]
     lines += [f"{SIGNATURE:<22}the signature, by key {key_id}"] if key_id else []
     lines += ["", f"To check it in a browser, without a network: open {PAGE} and choose this packet."]
+    lines += ["Whoever forges a packet can forge its page, too: copse verify --page FILE.html writes another."]
     lines += [f"To check all of it: copse verify PACKET.zip{' --key KEY' if key_id else ''}"]
     lines += [*wrap(SIGNED, 100)] if key_id else []
     lines += ["", *wrap(said_of(sets), 100)] if sets else []
