@@ -66,7 +66,7 @@ def columns() -> dict[str, Column]:
     quasi, numeric, levels = Role.QUASI_IDENTIFYING, Kind.NUMERIC, Kind.CATEGORICAL
     words = (("clerk", "office", "*"), ("judge", "office", "*"), ("baker", "hand", "*"), ("miner", "hand", "*"))
     every = (
-        Column("age", quasi, numeric, domain=(0, 120), grid=(5.0, 0.0)),
+        Column("age", quasi, numeric, domain=(0, 120), grid=(5.0, 0.0), importance=2),
         Column("weight", quasi, numeric),
         Column("town", quasi, levels),
         Column("band", quasi, levels, domain=("0-9", "10-19", "20-29", "30-39", "40+"), ordered=True),

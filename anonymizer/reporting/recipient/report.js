@@ -45,7 +45,8 @@ function markedEntry({ reason, own_reason, variable, ...entry }) {
       ? part.map(mark) : mark(part)]))
     : entry.cuts;
   return { ...entry, ...(entry.domain ? { domain: entry.domain.map(mark) } : {}),
-    ...(entry.grid ? { grid: entry.grid.map(mark) } : {}), ...(cuts ? { cuts } : {}) };
+    ...(entry.grid ? { grid: entry.grid.map(mark) } : {}), ...(cuts ? { cuts } : {}),
+    ...(entry.importance ? { importance: mark(entry.importance) } : {}) };
 }
 
 function parseJson(bytes, what) {
