@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.cli.options import read_apart, reading_of
 from anonymizer.cli.project import project_bytes
@@ -76,7 +77,7 @@ def made_again(path: str, flow: Flow, before: tuple[Earlier, ...] = ()) -> Earli
         other = Flow(flow.table, claim.schema, settings, **how)
         leaving = replace(other.leaving, bars=())
         if any(digest(leaving.to_bytes(format)) == sha256 for format, sha256 in outputs.items()):
-            return Earlier(other.class_of, other.settings.k)
+            return Earlier(other.class_of, other.settings.k, Promise.of(other.schema, other.limits))
     raise ParameterError(
         f"The release that {Path(path).name} speaks of is not what this table and this key of packing make, so both "
         "cannot be counted together.",

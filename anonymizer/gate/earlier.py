@@ -8,25 +8,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.checking.cell_limits import CellLimit, Promise, changed_cells, limits_on_cells, worst_of
 from anonymizer.checking.linkage import look_alikes
 from anonymizer.checking.together import Together, bounds, cells_of, classes_in_common, together, value_sets
 from anonymizer.errors import ParameterError
 from anonymizer.gate.finding import Finding, Repair, Severity
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Kind, Schema
+from anonymizer.settings import Limits
 from anonymizer.values import value_text
+
+NO_PROMISE = Promise()
 
 
 @dataclass(frozen=True, eq=False)
 class Earlier:
     """A release of the same table: ``class_of`` (n,) the class of look-alike rows that each of its rows was released
-    in, -1 of those left out; ``k``: what it promised."""
+    in, -1 of those left out; ``k``, and the ``promise`` besides."""
 
     class_of: NDArray[np.int64]
     k: int
+    promise: Promise = NO_PROMISE
 
     @classmethod
-    def of(cls, release: Release, n: int, k: int) -> "Earlier":
+    def of(cls, release: Release, n: int, k: int, promise: Promise = NO_PROMISE) -> "Earlier":
         """Return a release of a table of n rows. Raises :class:`ParameterError` when its rows are not of this table."""
         class_of = np.full(n, -1, np.int64)
         if release.n_records and int(release.order.max()) >= n:
@@ -36,7 +41,11 @@ class Earlier:
             )
         names = [column.name for column in release.generalized]
         class_of[release.order] = look_alikes(release.frame(shared=True), names).class_of
-        return cls(class_of, k)
+        return cls(class_of, k, promise)
+
+    def of_rows(self, table: pd.DataFrame, schema: Schema) -> "tuple[Earlier, ...]":
+        """Return it alone: it is of the rows of the table."""
+        return (self,)
 
 
 KEEP_EARLIER = Repair("Keep the earlier groups", keep=True)
@@ -47,7 +56,8 @@ KEEP_EARLIER = Repair("Keep the earlier groups", keep=True)
 class Now:
     """A release that is looked at: its table of n rows and schema, the ``released`` cells, the class of each row (n,),
     -1 of those left out, ``k``, and whose each row is, -1 for nobody's, when rows are not persons. ``keeps``: its
-    groups keep those of earlier releases."""
+    groups keep those of earlier releases. ``promise``: what it promises besides; ``treated``: the table with its
+    columns as they are released, where that is another one."""
 
     table: pd.DataFrame
     schema: Schema
@@ -56,6 +66,13 @@ class Now:
     k: int
     person: NDArray[np.integer[Any]] | None
     keeps: bool = False
+    promise: Promise = NO_PROMISE
+    treated: pd.DataFrame | None = None
+
+    @property
+    def values(self) -> pd.DataFrame:
+        """The table with its columns as they are released."""
+        return self.table if self.treated is None else self.treated
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
@@ -105,27 +122,42 @@ NOBODYS = Uncounted("No column says whose a row is, so nobody can be found in bo
 @dataclass(frozen=True, eq=False)
 class LastTable:
     """The release of another table: whose each of its m rows is, ``person``, missing for nobody's; the class that each
-    was released in, ``class_of`` (m,), -1 of those left out; ``k``: what it promised."""
+    was released in, ``class_of`` (m,), -1 of those left out; ``k``, and the ``promise`` besides; ``values``: its
+    sensitive columns as released."""
 
     person: "pd.Series[Any]"
     class_of: NDArray[np.int64]
     k: int
+    promise: Promise = NO_PROMISE
+    values: pd.DataFrame | None = None
 
-    def beside(self, now: Now) -> Finding:
+    def beside(self, now: Now) -> tuple[Finding, ...]:
         """Return what both leave of everybody in either: who is in one alone is in a group with who else is."""
         if now.schema.person is None:
-            return NOBODYS.beside(now)
+            return (NOBODYS.beside(now),)
         before, people, n = self._persons(now.table[now.schema.person])
-        sides = (before, self.class_of), (people, now.class_of)
-        both = together([classes_of_persons(who, classes, n) for who, classes in sides], max(self.k, now.k))
-        return of_cells(both, "last time's release", repairs=now.repairs)
+        values = pd.DataFrame(index=self.person.index) if self.values is None else self.values
+        sides = (before, self.class_of, values), (people, now.class_of, now.values)
+        classes = [classes_of_persons(who, class_of, n) for who, class_of, _ in sides]
+        both = together(classes, max(self.k, now.k))
+        cell, sizes = cells_of(classes)
+        changed = changed_cells(classes[:1], cell, sizes)
+        promises, answers = [now.promise, self.promise], list[CellLimit]()
+        for who, class_of, own in sides:
+            of_row = np.where((class_of >= 0) & (who >= 0), np.append(cell, -1)[who], -1)
+            answers += limits_on_cells(own, promises, of_row, who, [self.promise], changed)
+        last = "last time's release"
+        return of_cells(both, last, repairs=now.repairs), *of_limits(
+            worst_of(answers), last, now.repairs, not_judged(*promises)
+        )
 
     def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
         """Return the release of these rows by their persons; none where no column says whose they are."""
         if schema.person is None:
             return ()
         before, people, n = self._persons(table[schema.person])
-        return (Earlier(np.append(classes_of_persons(before, self.class_of, n), -1)[people], self.k),)
+        classes = np.append(classes_of_persons(before, self.class_of, n), -1)[people]
+        return (Earlier(classes, self.k, self.promise),)
 
     def _persons(self, now: "pd.Series[Any]") -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return whose each row of last time (m,) and of another table (n,) is, -1 for nobody's, and how many persons
@@ -133,6 +165,17 @@ class LastTable:
         texts = [column.astype(object).map(value_text, na_action="ignore") for column in (self.person, now)]
         person = np.asarray(pd.factorize(pd.concat(texts, ignore_index=True))[0], np.int64)
         return person[: len(self.person)], person[len(self.person) :], int(person.max(initial=-1)) + 1
+
+
+def last_of(
+    table: pd.DataFrame, treated: pd.DataFrame, schema: Schema, class_of: NDArray[np.int64], limits: Limits
+) -> LastTable | Uncounted:
+    """Return the release of a table as a later one is counted together with it: :data:`NOBODYS` where no column says
+    whose its rows are. ``treated``: the table with its columns as they are released."""
+    if schema.person is None:
+        return NOBODYS
+    promise = Promise.of(schema, limits)
+    return LastTable(table[schema.person], class_of, limits.k, promise, treated[list(schema.sensitive)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +241,8 @@ def beside_earlier(earlier: Sequence[Earlier | OtherPeople], now: Now) -> Iterab
         before = "the release made before" if len(same) == 1 else f"the {len(same):,} releases made before"
         promised, certain = with_smaller_k(same, now), certain_values(same, now)
         yield of_cells(of_same_table(same, now), before, promised, certain, now.repairs)
+        unknown = not_judged(now.promise, *(one.promise for one in same))
+        yield from of_limits(limits_of_same_table(same, now), before, now.repairs, unknown)
     for one in earlier:
         if not isinstance(one, Earlier):
             findings = one.beside(now)
@@ -218,13 +263,18 @@ def with_all_before(
     ``person`` as of :func:`anonymizer.checking.together.together`."""
     everything = [*before, class_of]
     if before and k > promised:
-        (cell, sizes), (after, sizes_now) = cells_of(before, person), cells_of(everything, person)
-        there = after >= 0
-        persons = sizes_now[after[there]]
-        smaller = (cell[there] < 0) | (persons < np.append(sizes, 0)[cell[there]])
-        if not (smaller & (persons < k)).any():
+        cell, sizes = cells_of(everything, person)
+        if not (changed_cells(before, cell, sizes, person) & (sizes < k)).any():
             return together(everything, promised, person)
     return together(everything, max(k, promised), person)
+
+
+def limits_of_same_table(same: Sequence[Earlier], now: Now) -> tuple[CellLimit, ...]:
+    """Return what comes of every limit besides k that releases of one table promise, on what they leave together."""
+    before, promises = [one.class_of for one in same], [one.promise for one in same]
+    cell, rows = cells_of([*before, now.class_of])
+    changed = changed_cells(before, cell, rows)
+    return limits_on_cells(now.values, [now.promise, *promises], cell, now.person, promises, changed)
 
 
 def with_smaller_k(same: Sequence[Earlier], now: Now) -> str:
@@ -273,3 +323,39 @@ def of_cells(
         certain.strip() if both.holds else f"{promised}{certain}{why}",
         repairs=() if both.holds else repairs,
     )
+
+
+def of_limits(
+    limits: Sequence[CellLimit], before: str, repairs: tuple[Repair, ...] = (), unknown: str = ""
+) -> tuple[Finding, ...]:
+    """Return the finding of what releases leave of the limits that they promise besides k, none where they promise
+    none. ``before``, ``repairs``: as of :func:`of_cells`; ``unknown``: a sentence on what is not counted."""
+    missed = sorted((one for one in limits if one.verdict != "holds"), key=lambda one: (one.verdict, -one.below))
+    if not missed and not limits and not unknown:
+        return ()
+    if not missed:
+        titles = ", ".join(one.title for one in limits)
+        sentence = f"With {before}, every group that all share keeps the other limits, too." if limits else unknown
+        severity, detail = Severity.LOOK if unknown else Severity.FINE, f"{titles}. {unknown}".strip() if limits else ""
+        figure = "Limits hold" if limits else "Not counted"
+        return (Finding(f"together: limits hold with {before}", severity, figure, sentence, detail),)
+    first, *others = missed
+    figures = "; ".join(f"{one.title}: {one.below:,}, {one.verdict}" for one in missed)
+    fails = first.verdict == "fails"
+    return (
+        Finding(
+            f"together: limits with {before}: {figures}", Severity.STOPS,
+            f"{first.below:,} people" if fails else "Not counted", f"With {before}, {first.sentence}"
+            if fails else first.sentence,
+            " ".join([*(one.sentence for one in others), SHARED_GROUPS, unknown]).strip(), repairs=repairs,
+        ),
+    )  # fmt: skip
+
+
+def not_judged(*promises: Promise) -> str:
+    """Return the sentence on promised limits that are not asked of shared groups, "" where there is none."""
+    titles = dict.fromkeys(title for one in promises for title in one.unjudged)
+    return f"Not asked of groups that all releases share: {', '.join(titles)}." if titles else ""
+
+
+SHARED_GROUPS = "A limit is asked of the people who are in the same group in every release, as of a group of their own."

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.together import Together
 from anonymizer.digests import digest
 from anonymizer.errors import GuaranteeError, ParameterError, ReadError
@@ -34,6 +35,7 @@ from anonymizer.provenance.report import Report
 from anonymizer.releasing.files import write_file, write_once
 from anonymizer.releasing.key import key_in, read_key
 from anonymizer.releasing.release import Release
+from anonymizer.releasing.treat import treated_table
 from anonymizer.schema import Schema
 
 ENDING, MEMBERS, KEY = ".copse-ledger", ".ledger-members", ".ledger-key"
@@ -181,7 +183,8 @@ class Ledger:
         class_of = Earlier.of(release, len(table), k).class_of
         released = release.frame(shared=True)
         boxes, class_of = boxes_of(released[list(schema.quasi_identifying)], class_of, release.order)
-        now = Now(table, schema, released, class_of, k, person)
+        promise = Promise.of(schema, report.provenance.parameters)
+        now = Now(table, schema, released, class_of, k, person, promise=promise, treated=treated_table(table, schema))
         try:
             with lock_ledger(self.path):
                 chain = self.read().require()
@@ -352,8 +355,8 @@ class LedgerReleases:
     def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
         """Return those that somebody of a table is in."""
         cells = self.ledger.cells(table, schema)
-        ways = zip(cells.rows, cells.k, strict=True)
-        return tuple(Earlier(rows, k) for rows, k in ways if (rows >= 0).any())
+        ways = zip(cells.rows, cells.k, cells.promises, strict=True)
+        return tuple(Earlier(rows, k, promise) for rows, k, promise in ways if (rows >= 0).any())
 
 
 def merge_ledgers(first: Ledger, second: Ledger, path: str | Path, by: str = "") -> Ledger:
