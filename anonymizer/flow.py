@@ -308,10 +308,7 @@ class Flow:
     @stage("schema", "earlier_to_keep")
     def keeps(self) -> tuple[Earlier, ...]:
         """The same as releases of the rows of this table (n)."""
-        rows = [
-            [one] if isinstance(one, Earlier) else one.of_rows(self.table, self.schema) for one in self.earlier_to_keep
-        ]
-        return tuple(one for some in rows for one in some)
+        return tuple(own for one in self.earlier_to_keep for own in one.of_rows(self.table, self.schema))
 
     @property
     def classes_to_keep(self) -> tuple[NDArray[np.int64], ...]:

@@ -133,6 +133,12 @@ def strictest(name: str, promises: Iterable[Promise], column: str = "") -> float
     return (max if LEAST[name] else min)(values, default=None)
 
 
+def owed_on(promises: Sequence[Promise], column: str) -> dict[str, float]:
+    """Return the limits that are promised for a column, and how strictly."""
+    of_column = {limit: strictest(limit, promises, column) for limit in LEAST if limit != OF_ROWS}
+    return {limit: required for limit, required in of_column.items() if required is not None}
+
+
 def columns_of(promises: Iterable[Promise]) -> dict[str, Column]:
     """Return the sensitive columns of all promises by name, each as the first of them has it."""
     columns: dict[str, Column] = {}
@@ -154,8 +160,7 @@ def figures_on(
     who = None if person is None else np.asarray(person, np.int64)
     there = sizes > 0 if who is None else np.bincount(class_of[who >= 0], minlength=len(sizes)) > 0
     for name, column in columns_of(promises).items():
-        of_column = {limit: strictest(limit, promises, name) for limit in LEAST if limit != OF_ROWS}
-        owed = {limit: required for limit, required in of_column.items() if required is not None}
+        owed = owed_on(promises, name)
         if owed and name not in values:
             yield from (Figure(limit, name, required, None, there) for limit, required in owed.items())
         elif owed:

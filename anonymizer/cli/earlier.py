@@ -62,7 +62,8 @@ def earlier_of(options: argparse.Namespace, flow: Flow) -> tuple[Earlier | Other
         return (*again, Flow(table, project.schema, Settings(**project.parameters)).as_last)
     if options.last_release:
         file = ReleasedFile.of_reading(read_apart(options.last_release, reader=read_released)).under(project.schema)
-        return (*again, LastRelease(file.rows, project.schema, Settings(**project.parameters).k))
+        limits = Settings(**project.parameters).limits
+        return (*again, LastRelease(file.rows, project.schema, limits.k, Promise.of(project.schema, limits)))
     return again if project.last is None else (*again, Uncounted())
 
 

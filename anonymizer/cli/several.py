@@ -8,14 +8,17 @@ from typing import Any
 
 import pandas as pd
 
+from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.checking.several import verify_together
 from anonymizer.cli.options import limits_of, print_json, read_apart, reading_of
 from anonymizer.databases.address import Address
 from anonymizer.errors import ParameterError, SchemaError
+from anonymizer.gate.earlier import not_judged
 from anonymizer.growing.encode import persons_of
 from anonymizer.provenance.claim import roles_text
 from anonymizer.schema import Column, Schema
+from anonymizer.settings import Limits
 
 SchemaIn = Callable[[pd.DataFrame, pd.DataFrame | None, argparse.Namespace, None], Schema]
 """What gives the schema of a released file: the file, the table it was made from, the options, and no report."""
@@ -30,18 +33,21 @@ def run_together(options: argparse.Namespace, schema_in: SchemaIn) -> int:
     of the files, and what reading them raises.
     """
     require_together(options)
-    k = int(limits_of(options, None)[0]["k"])
+    limits = {name: value for name, value in limits_of(options, None)[0].items() if name in Limits()}
+    k = int(limits.pop("k"))
     original = reading_of(options.original, options).frame if options.original else None
     files = [ReleasedFile.of_reading(read_apart(path, reader=read_released)) for path in paths_of(options)]
     schemas = schemas_of([file.rows for file in files], original, options, schema_in)
     tables = [file.under(schema).rows for file, schema in zip(files, schemas, strict=True)]
     person = None if original is None else persons_of(original, schemas[0])[0]
     released = [replace(own, columns=there_in(table, own)) for table, own in zip(tables, schemas, strict=True)]
-    proof = verify_together(tables, released, k=k, original=original, person=person)
+    proof = verify_together(tables, released, k=k, original=original, person=person, **limits)
     if options.json:
         print_json(proof.to_dict())
         return 0 if proof.holds else 1
     print(proof.sentence)
+    for sentence in filter(None, (*(one.sentence for one in proof.limits), not_judged(Promise(Limits(**limits))))):
+        print(sentence[0].upper() + sentence[1:])
     for first, second, below in proof.pairs if len(files) > 2 else ():
         names = " and ".join(Path(paths_of(options)[at]).name for at in (first, second))
         print(f"{names}: at least {below:,} in groups of fewer than {k:,}.")

@@ -9,8 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.cell_limits import CellLimit, Promise, changed_cells, limits_on_cells, worst_of
+from anonymizer.checking.file_limits import Pairs, limits_of_pair
 from anonymizer.checking.linkage import look_alikes
-from anonymizer.checking.together import Together, bounds, cells_of, classes_in_common, together, value_sets
+from anonymizer.checking.together import Together, bounds, cells_of, classes_in_common, joins_of, together, value_sets
 from anonymizer.errors import ParameterError
 from anonymizer.gate.finding import Finding, Repair, Severity
 from anonymizer.releasing.release import Release
@@ -180,12 +181,13 @@ def last_of(
 
 @dataclass(frozen=True, eq=False)
 class LastRelease:
-    """A released file alone: its rows, the schema that it was made under, and ``k``, what it promised. Raises
+    """A released file alone: its rows, the schema that it was made under, ``k`` and the ``promise`` besides. Raises
     :class:`ParameterError` for rows of something else."""
 
     rows: pd.DataFrame
     schema: Schema
     k: int
+    promise: Promise = NO_PROMISE
 
     def __post_init__(self) -> None:
         other = [(name, "no") for name in self.schema.released if name not in self.rows]
@@ -197,13 +199,17 @@ class LastRelease:
                 remedy="Give the file that was released. Its table counts where a column says whose each row is.",
             )
 
-    def beside(self, now: Now) -> Finding:
+    def beside(self, now: Now) -> tuple[Finding, ...]:
         """Return what both files prove by themselves. People may be in one alone."""
-        k = max(self.k, now.k)
-        both = bounds(*classes_in_common(self.rows, now.released, (self.schema, now.schema)), same_people=False)
-        below = both.surely_below(k)
+        k, schemas = max(self.k, now.k), (self.schema, now.schema)
+        first, second = classes_in_common(self.rows, now.released, schemas)
+        joins = joins_of(first, second)
+        below = bounds(first, second, same_people=False, joins=joins).surely_below(k)
         people = "1 person is" if below == 1 else f"{below:,} people are"
-        return Finding(
+        pairs, promises = Pairs.of(first, joins, same_people=False), [now.promise, self.promise]
+        limits = limits_of_pair(self.rows, schemas, pairs, False, promises)
+        fails = [one for one in limits if one.verdict == "fails"]
+        of_k = Finding(
             f"together: at least {below:,} below {k:,} with last time's release",
             Severity.STOPS,
             f"≥ {below:,} people" if below else "Not counted",
@@ -211,8 +217,9 @@ class LastRelease:
             if below
             else "The two files alone do not tell what this release and last time's leave together.",
             "Rows are put together that hold the same unchanged values, where their cells can be one person's. It is a "
-            "lower bound: with last time's table it can be counted.",
+            "lower bound: with last time's table it can be counted, as the other limits can.",
         )
+        return of_k, *of_limits(fails, "last time's release")
 
     def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
         """Return none: a file alone does not say whose its rows are."""

@@ -377,6 +377,12 @@ def test_several_files__are_held_together(capsys: Capture) -> None:
     assert main(["verify", "one.csv", "one.csv", *roles, "--original", "people.csv"]) in (0, 1)
     assert main(["verify", "one.csv", "two.csv", "one.csv", *roles]) == 1
     assert "one.csv and two.csv: at least " in capsys.readouterr().out
+    assert main(["verify", "one.csv", "two.csv", *roles, "--l", "5", "--original", "people.csv"]) == 1
+    words = "people are in groups with fewer than 5 values of diagnosis"
+    assert words in capsys.readouterr().out
+    assert main(["verify", "one.csv", "two.csv", *roles, "--l", "5", "--risk-max", "0.5", "--json"]) == 1
+    (limit,) = json.loads(capsys.readouterr().out)["limits"]
+    assert (limit["limit"], limit["column"], limit["required"]) == ("l", "diagnosis", 5)
     Path("fewer.csv").write_bytes(b"".join(Path("two.csv").read_bytes().splitlines(keepends=True)[:-30]))
     assert main(["verify", "one.csv", "fewer.csv", *roles]) == 1
     assert "The files need not hold the same people" in capsys.readouterr().out
