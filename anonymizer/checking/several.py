@@ -302,8 +302,8 @@ def limits_beside_table(
     person: Classes | None, promises: Sequence[Promise],
 ) -> tuple[CellLimit, ...]:  # fmt: skip
     """Return what comes of every promised limit: by the values of the table where it tells the class of every row, and
-    where these are released unchanged; else what the files alone prove, of persons only where rows are persons. ``proofs``: of
-    the files alone, and beside the table."""
+    where these are released unchanged; else what the files alone prove, of persons only where rows are persons.
+    ``proofs``: of the files alone, and beside the table."""
     alone, proof = proofs
     if proof.exact is None:
         are_rows = person is None

@@ -35,8 +35,10 @@ from anonymizer.attacks.minimality import minimality as ways_of
 from anonymizer.attacks.outcome import Inference, Outcome, Rate
 from anonymizer.attacks.rerun import SECRETS
 from anonymizer.attacks.rerun import rerun as run_again
+from anonymizer.attacks.several import OverReleases, attack_beside_table
 from anonymizer.errors import Cancelled, CancelledError, ParameterError, Progress
 from anonymizer.flow import Flow
+from anonymizer.gate.earlier import Earlier
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.releasing.grid import public_parts
 from anonymizer.schema import Schema
@@ -169,6 +171,20 @@ def attack_release(flow: Flow, **options: Any) -> Attacks:
     :func:`attack`."""
     table = flow.table.iloc[flow.staying] if flow.left_out else flow.table
     return attack(table, flow.released, flow.schema, flow.codes_there, flow=flow, **options)
+
+
+def attack_over_releases(flow: Flow) -> OverReleases | None:
+    """Return what the release of a flow tells together with the earlier ones that it is counted with, of the people of
+    its table who are in it; ``None`` where none of these is known row by row. Sets of values are those of releases of
+    this very table: another one's values are not here."""
+    earlier = [own for one in flow.earlier for own in one.of_rows(flow.table, flow.schema)]
+    if not earlier:
+        return None
+    class_of, same = np.asarray(flow.class_of), all(isinstance(one, Earlier) for one in flow.earlier)
+    releases = [one.class_of if same else np.where(class_of >= 0, one.class_of, -1) for one in earlier]
+    values = flow.treated[[name for name in flow.schema.sensitive if same]]
+    k = max(flow.settings.k, *(one.k for one in earlier))
+    return attack_beside_table([*releases, class_of], values, flow.schema, k, flow.encoded.person)
 
 
 def singling_out(scene: Scene) -> tuple[Outcome, ...]:

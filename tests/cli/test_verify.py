@@ -403,3 +403,23 @@ def test_several_files__refuse_what_is_of_one(more: list[str], problem: str, cap
     assert main(["verify", "one.csv", "two.csv", *roles]) == 0
     assert main(["verify", "one.csv", more[0], *roles, *more[1:]]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_attack__says_what_several_files_tell_together(capsys: Capture) -> None:
+    roles = two_releases()
+    capsys.readouterr()
+    assert main(["attack", "one.csv", "two.csv", *roles]) == 0
+    alone = capsys.readouterr().out
+    assert "From the files alone: other figures are at least so large." in alone
+    assert "rows (" in alone
+    assert main(["attack", "one.csv", "two.csv", *roles, "--original", "people.csv", "--json"]) == 0
+    beside = json.loads(capsys.readouterr().out)
+    assert beside["headline"].startswith(("All 2 releases together leave", "The files alone"))
+    assert (beside["releases"], beside["k"], beside["values"][0]["column"]) == (2, 5, "diagnosis")
+    assert beside["below"] <= 300
+    if beside["exact"]:
+        assert sum(beside["steps"][1]) == 300
+    assert main(["attack", "one.csv", *roles]) == 2
+    assert "Only one release is named." in capsys.readouterr().err
+    assert main(["attack", "one.csv", "none.csv", *roles]) == 2
+    assert "none.csv is no file" in capsys.readouterr().err
