@@ -543,7 +543,7 @@ class Flow:
         gate = Gate(self.guidance).beside(judge(*about, fewest, self.shared).findings)
         if not self.earlier:
             return gate
-        more = self.encoded.person, self.keep, Promise.of(self.schema, self.limits), self.treated
+        more = self.encoded.person, self.keep, Promise.of(self.schema, self.limits), self.treated, self.population
         now = Now(self.table, self.schema, self.released, self.class_of, self.settings.k, *more)
         return gate.beside(beside_earlier(self.earlier, now))
 

@@ -14,11 +14,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.evidence import class_histograms, class_spread
-from anonymizer.checking.persons import largest_shares
+from anonymizer.checking.linkage import LookAlikes
+from anonymizer.checking.persons import largest_shares, release_risk
 from anonymizer.checking.privacy_models import TOLERANCE
 from anonymizer.checking.together import Classes, cells_of
+from anonymizer.population.sample import Population, person_of
 from anonymizer.schema import Column, Schema
-from anonymizer.settings import OF_POPULATION, SETTINGS, Limits, setting_names
+from anonymizer.settings import OF_POPULATION, Limits, setting_names
 
 LEAST = {"l": True, "entropy_l": True, "t": False, "rsd_min": True, "spread_min": True, "share_max": False}
 """The limits that are judged on cells, and whether more is better."""
@@ -31,6 +33,9 @@ WORDS = {
     "rsd_min": "that leave less than {required:.1%} of the squared error of {column} (at worst {achieved:.1%})",
     "spread_min": "that leave less than {required:.1%} of the standard deviation of {column} (at worst {achieved:.1%})",
     "share_max": "with more than {required:.1%} of the rows one person's (at worst {achieved:.1%})",
+    "risk_max": "where a link to a row is right with a chance above {required:.3g} (at worst {achieved:.3g})",
+    "risk_mean": "where it is above {required:.3g}, and {achieved:.3g} on average, that a link to a row is right",
+    "k_map": "that fewer than {required:g} people of the population fit (at worst {achieved:.3g})",
 }
 """What a group that misses a limit is."""
 
@@ -42,6 +47,9 @@ TITLES = {
     "rsd_min": "at least {required:.1%} of the squared error of {column}",
     "spread_min": "at least {required:.1%} of the standard deviation of {column}",
     "share_max": "at most {required:.1%} of the rows from one person",
+    "risk_max": "a chance of at most {required:.3g} that a link to a row is right",
+    "risk_mean": "on average a chance of at most {required:.3g} that a link to a row is right",
+    "k_map": "at least {required:g} people of the population behind it",
 }
 """What a group that keeps a limit has."""
 
@@ -64,11 +72,6 @@ class Promise:
     def is_on_cells(self) -> bool:
         """True when a limit is promised that is judged on cells."""
         return any(self.limits[name] is not None for name in LEAST)
-
-    @property
-    def unjudged(self) -> list[str]:
-        """What is promised and not judged on cells: limits on what is known of the population, by their titles."""
-        return [SETTINGS[name].title for name in OF_POPULATION if self.limits[name] is not None]
 
 
 @dataclass(frozen=True)
@@ -232,6 +235,52 @@ def limits_on_cells(
         worst = one._replace(miss=miss).worst
         answers.append(CellLimit(one.limit, one.column, one.required, worst, below, everybody, verdict))
     return tuple(answers)
+
+
+def risks_on_cells(
+    table: pd.DataFrame,
+    schema: Schema,
+    population: Population | None,
+    promises: Sequence[Promise],
+    cell: Classes,
+    before: Sequence[Promise] = (),
+    changed: NDArray[np.bool_] | None = None,
+) -> tuple[CellLimit, ...]:
+    """Return what comes of the promised limits on what is known of the population. Behind a cell are as many people as
+    its rows stand for; where a table of the population has them it is not known who fits all releases, and nothing is
+    said where the population is ``None``. Other arguments: as of :func:`limits_on_cells`, with the table itself."""
+    every = {name: risk_owed(name, promises) for name in OF_POPULATION}
+    owed = {name: required for name, required in every.items() if required is not None}
+    rows = np.flatnonzero(cell >= 0)
+    if population is None or not owed or not len(rows):
+        return ()
+    if population.table is not None:
+        return tuple(CellLimit(name, "", one, None, 0, None, "cannot tell") for name, one in owed.items())
+    class_of = np.unique(cell[rows], return_inverse=True)[1]
+    sample = release_risk(
+        table.iloc[rows], LookAlikes(class_of, np.bincount(class_of)), rows, table, schema, population
+    )
+    person = person_of(table, schema)
+    who = sample.rows if person is None else person[sample.rows]
+    new = np.ones(len(who), np.bool_) if changed is None else changed[cell[sample.rows]]
+    answers = []
+    for name, required in owed.items():
+        earlier, sign = risk_owed(name, before), -1 if name == "k_map" else 1
+        figures = -sample.population if name == "k_map" else sample.risk
+        miss = figures > sign * required + TOLERANCE
+        miss &= new if earlier is None else new | (figures > sign * earlier + TOLERANCE)
+        worst = sample.marketer if name == "risk_mean" else abs(float(figures.max()))
+        fails = bool(miss.any()) and (name != "risk_mean" or worst > required + TOLERANCE)
+        verdict = "cannot tell" if name == "k_map" and not sample.exact else "fails" if fails else "holds"
+        below = len(np.unique(who[miss])) if verdict == "fails" else 0
+        answers.append(CellLimit(name, "", required, worst, below, len(np.unique(who)), verdict))
+    return tuple(answers)
+
+
+def risk_owed(name: str, promises: Iterable[Promise]) -> float | None:
+    """Return the strictest that a limit on what is known of the population was promised, ``None`` where it was not."""
+    values = [float(one.limits[name]) for one in promises if one.limits[name] is not None]
+    return (max if name == "k_map" else min)(values, default=None)
 
 
 def hold_in(

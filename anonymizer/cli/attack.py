@@ -4,7 +4,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from anonymizer.attacks.several import OverReleases, attack_releases
+from anonymizer.attacks.joint import OverReleases, attack_releases
 from anonymizer.cli.options import add_reading, add_roles, add_settings, names, print_json
 from anonymizer.cli.several import read_together
 from anonymizer.cli.verify import released_schema

@@ -10,17 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.checking.several import verify_together
 from anonymizer.cli.options import limits_of, print_json, read_apart, reading_of
 from anonymizer.databases.address import Address
 from anonymizer.errors import ParameterError, SchemaError
-from anonymizer.gate.earlier import not_judged
 from anonymizer.growing.encode import persons_of
 from anonymizer.provenance.claim import roles_text
 from anonymizer.schema import Column, Schema
-from anonymizer.settings import Limits
+from anonymizer.settings import OF_POPULATION, SETTINGS, Limits
 
 SchemaIn = Callable[[pd.DataFrame, pd.DataFrame | None, argparse.Namespace, None], Schema]
 """What gives the schema of a released file: the file, the table it was made from, the options, and no report."""
@@ -43,7 +41,9 @@ def run_together(options: argparse.Namespace, schema_in: SchemaIn) -> int:
         print_json(proof.to_dict())
         return 0 if proof.holds else 1
     print(proof.sentence)
-    for sentence in filter(None, (*(one.sentence for one in proof.limits), not_judged(Promise(Limits(**limits))))):
+    titles = ", ".join(SETTINGS[name].title for name in OF_POPULATION if limits[name] is not None)
+    more = [f"Not asked of groups that all files share: {titles}."] if titles else []
+    for sentence in (*(one.sentence for one in proof.limits), *more):
         print(sentence[0].upper() + sentence[1:])
     for first, second, below in proof.pairs if len(tables) > 2 else ():
         names = " and ".join(Path(paths_of(options)[at]).name for at in (first, second))

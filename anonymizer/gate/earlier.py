@@ -8,12 +8,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.checking.cell_limits import CellLimit, Promise, changed_cells, limits_on_cells, worst_of
+from anonymizer.checking.cell_limits import CellLimit, Promise, changed_cells, limits_on_cells, risks_on_cells, worst_of
 from anonymizer.checking.file_limits import Pairs, limits_of_pair
 from anonymizer.checking.linkage import look_alikes
-from anonymizer.checking.together import Together, bounds, cells_of, classes_in_common, joins_of, together, value_sets
+from anonymizer.checking.together import (
+    Classes,
+    Together,
+    bounds,
+    cells_of,
+    classes_in_common,
+    joins_of,
+    together,
+    value_sets,
+)
 from anonymizer.errors import ParameterError
 from anonymizer.gate.finding import Finding, Repair, Severity
+from anonymizer.population.sample import Population
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import Limits
@@ -58,7 +68,8 @@ class Now:
     """A release that is looked at: its table of n rows and schema, the ``released`` cells, the class of each row (n,),
     -1 of those left out, ``k``, and whose each row is, -1 for nobody's, when rows are not persons. ``keeps``: its
     groups keep those of earlier releases. ``promise``: what it promises besides; ``treated``: the table with its
-    columns as they are released, where that is another one."""
+    columns as they are released, where that is another one; ``population``: what is known of it, ``None`` where that is
+    not said."""
 
     table: pd.DataFrame
     schema: Schema
@@ -69,6 +80,13 @@ class Now:
     keeps: bool = False
     promise: Promise = NO_PROMISE
     treated: pd.DataFrame | None = None
+    population: Population | None = None
+
+    def risks(self, before: Sequence[Promise], cell: Classes, changed: NDArray[np.bool_]) -> tuple[CellLimit, ...]:
+        """Return what comes of promised limits on what is known of the population, on cells: see
+        :func:`anonymizer.checking.cell_limits.risks_on_cells`."""
+        promises = [self.promise, *before]
+        return risks_on_cells(self.table, self.schema, self.population, promises, cell, before, changed)
 
     @property
     def values(self) -> pd.DataFrame:
@@ -147,10 +165,10 @@ class LastTable:
         for who, class_of, own in sides:
             of_row = np.where((class_of >= 0) & (who >= 0), np.append(cell, -1)[who], -1)
             answers += limits_on_cells(own, promises, of_row, who, [self.promise], changed)
-        last = "last time's release"
-        return of_cells(both, last, repairs=now.repairs), *of_limits(
-            worst_of(answers), last, now.repairs, not_judged(*promises)
-        )
+        own = np.where((now.class_of >= 0) & (people >= 0), np.append(cell, -1)[people], -1)
+        risks, last = now.risks([self.promise], own, changed), "last time's release"
+        of_each = (of_limits(some, last, now.repairs) for some in (worst_of(answers), risks))
+        return of_cells(both, last, repairs=now.repairs), *(finding for some in of_each for finding in some)
 
     def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
         """Return the release of these rows by their persons; none where no column says whose they are."""
@@ -248,8 +266,8 @@ def beside_earlier(earlier: Sequence[Earlier | OtherPeople], now: Now) -> Iterab
         before = "the release made before" if len(same) == 1 else f"the {len(same):,} releases made before"
         promised, certain = with_smaller_k(same, now), certain_values(same, now)
         yield of_cells(of_same_table(same, now), before, promised, certain, now.repairs)
-        unknown = not_judged(now.promise, *(one.promise for one in same))
-        yield from of_limits(limits_of_same_table(same, now), before, now.repairs, unknown)
+        for limits in limits_of_same_table(same, now):
+            yield from of_limits(limits, before, now.repairs)
     for one in earlier:
         if not isinstance(one, Earlier):
             findings = one.beside(now)
@@ -276,12 +294,14 @@ def with_all_before(
     return together(everything, max(k, promised), person)
 
 
-def limits_of_same_table(same: Sequence[Earlier], now: Now) -> tuple[CellLimit, ...]:
-    """Return what comes of every limit besides k that releases of one table promise, on what they leave together."""
+def limits_of_same_table(same: Sequence[Earlier], now: Now) -> tuple[tuple[CellLimit, ...], tuple[CellLimit, ...]]:
+    """Return what comes of every limit besides k that releases of one table promise, on what they leave together: of
+    those on values, and of those on what is known of the population."""
     before, promises = [one.class_of for one in same], [one.promise for one in same]
     cell, rows = cells_of([*before, now.class_of])
     changed = changed_cells(before, cell, rows)
-    return limits_on_cells(now.values, [now.promise, *promises], cell, now.person, promises, changed)
+    of_values = limits_on_cells(now.values, [now.promise, *promises], cell, now.person, promises, changed)
+    return of_values, now.risks(promises, cell, changed)
 
 
 def with_smaller_k(same: Sequence[Earlier], now: Now) -> str:
@@ -338,14 +358,12 @@ def of_limits(
     """Return the finding of what releases leave of the limits that they promise besides k, none where they promise
     none. ``before``, ``repairs``: as of :func:`of_cells`; ``unknown``: a sentence on what is not counted."""
     missed = sorted((one for one in limits if one.verdict != "holds"), key=lambda one: (one.verdict, -one.below))
-    if not missed and not limits and not unknown:
-        return ()
+    titles = ", ".join(one.title for one in limits)
     if not missed:
-        titles = ", ".join(one.title for one in limits)
-        sentence = f"With {before}, every group that all share keeps the other limits, too." if limits else unknown
-        severity, detail = Severity.LOOK if unknown else Severity.FINE, f"{titles}. {unknown}".strip() if limits else ""
-        figure = "Limits hold" if limits else "Not counted"
-        return (Finding(f"together: limits hold with {before}", severity, figure, sentence, detail),)
+        severity, detail = Severity.LOOK if unknown else Severity.FINE, f"{titles}. {unknown}".strip()
+        sentence = f"With {before}, every group that all share keeps the other limits, too."
+        finding = Finding(f"together: limits hold with {before}: {titles}", severity, "Limits hold", sentence, detail)
+        return (finding,) if limits else ()
     first, *others = missed
     figures = "; ".join(f"{one.title}: {one.below:,}, {one.verdict}" for one in missed)
     fails = first.verdict == "fails"
@@ -357,12 +375,6 @@ def of_limits(
             " ".join([*(one.sentence for one in others), SHARED_GROUPS, unknown]).strip(), repairs=repairs,
         ),
     )  # fmt: skip
-
-
-def not_judged(*promises: Promise) -> str:
-    """Return the sentence on promised limits that are not asked of shared groups, "" where there is none."""
-    titles = dict.fromkeys(title for one in promises for title in one.unjudged)
-    return f"Not asked of groups that all releases share: {', '.join(titles)}." if titles else ""
 
 
 SHARED_GROUPS = "A limit is asked of the people who are in the same group in every release, as of a group of their own."

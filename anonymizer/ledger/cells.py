@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from anonymizer.checking.cell_limits import CellLimit, Promise, changed_cells, limits_on_cells, worst_of
 from anonymizer.checking.together import Classes, Together, cells_of, together
-from anonymizer.gate.earlier import Now, classes_of_persons, not_judged, of_cells, of_limits
+from anonymizer.gate.earlier import Now, classes_of_persons, of_cells, of_limits
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.ledger.chain import ReleaseEntry
 from anonymizer.ledger.members import Members, Words, classes_of_rows, digests_of_persons, prints_of, record_digests
@@ -82,9 +82,10 @@ class LedgerCells:
         by_row = together([*rows, np.asarray(class_of, np.int64)], self.required(k), self.unit)
         return by_row if len(rows) == len(counted) else max(by_row, by_person, key=lambda one: one.below)
 
-    def limits(self, now: Now) -> tuple[tuple[CellLimit, ...], int]:
+    def limits(self, now: Now) -> tuple[tuple[CellLimit, ...], tuple[CellLimit, ...], int]:
         """Return what comes of every limit besides k that a release and the earlier ones of its people promise, where
-        the values of all of a cell are in the table; and of how many persons of the others some are not."""
+        all of a cell are in the table: of those on values, and of those on what is known of the population; and how
+        many persons the others have."""
         counted = self.counted(now.k)
         before = [self.promises[at] for at in counted if self.related[at]]
         how = [now.promise, *before]
@@ -100,7 +101,9 @@ class LedgerCells:
             by_row = of_row, changed_cells(rows, of_row, n_rows)
             ways = [by_row] if len(rows) == len(counted) else [*ways, by_row]
         answers = [limits_on_cells(now.values, how, own, who, before, new) for own, new in ways]
-        return worst_of(one for some in answers for one in some), int(sizes[absent & changed].sum())
+        risks = [now.risks(before, own, new) for own, new in ways]
+        of_values, of_people = (worst_of(one for some in each for one in some) for each in (answers, risks))
+        return of_values, of_people, int(sizes[absent & changed].sum())
 
     def required(self, k: int) -> int:
         """Return the k that cells need beside a release that promises ``k``: the largest that its people were
@@ -247,11 +250,11 @@ def findings_of(cells: LedgerCells, now: Now) -> tuple[Finding, ...]:
         return tuple(findings) or (_nobody_here(),)
     line = cells.same_as(now.class_of)
     findings.append(_counted(cells, now) if line is None else _same(cells, line))
-    limits, elsewhere = cells.limits(now)
+    *limits, elsewhere = cells.limits(now)
     who = "1 person" if elsewhere == 1 else f"{elsewhere:,} people"
     unknown = f"In the groups of {who} not all values are known: some are not in this table." if elsewhere else ""
-    unknown = f"{unknown} {not_judged(now.promise, *cells.promises)}".strip()
-    findings += of_limits(limits, _before(cells, now.k), now.repairs, unknown)
+    for some in limits:
+        findings += of_limits(some, _before(cells, now.k), now.repairs, unknown)
     if (most := cells.required(now.k)) > now.k:
         day = next(day for day, *of in zip(cells.days, cells.k, cells.related, strict=True) if of == [most, True])
         findings.append(

@@ -22,7 +22,7 @@ from anonymizer.digests import digest
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.schema import Column, Kind, Role
-from anonymizer.settings import Limits
+from anonymizer.settings import OF_POPULATION, Limits
 
 FORMAT, VERSION = "copse-ledger", 1
 KINDS = ("table", "release", "forest", "tree", "withdrawn", "merge", "note")
@@ -127,8 +127,9 @@ class ReleaseEntry:
 
 def _promise_in(settings: JsonValue, columns: Mapping[str, Sequence[JsonValue]]) -> Promise:
     """Return what a release promised besides k, by its settings."""
-    fields = {name: settings.field(name) for name in LEAST}
-    limits = {name: _number_in(field) for name, field in fields.items() if not field.absent}
+    fields = {name: settings.field(name) for name in (*LEAST, *OF_POPULATION)}
+    limits = {name: _number_in(field) for name, field in fields.items() if not field.absent and name != "k_map"}
+    limits |= {} if fields["k_map"].absent else {"k_map": fields["k_map"].whole(1)}
     sensitive = [
         Column(name, Role.SENSITIVE, Kind(words[1].one_of([*Kind])))
         for name, words in columns.items()

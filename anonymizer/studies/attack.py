@@ -31,11 +31,11 @@ from anonymizer.attacks.attackers import (
     guess,
 )
 from anonymizer.attacks.downcoding import downcode
+from anonymizer.attacks.joint import OverReleases, attack_beside_table
 from anonymizer.attacks.minimality import minimality as ways_of
 from anonymizer.attacks.outcome import Inference, Outcome, Rate
 from anonymizer.attacks.rerun import SECRETS
 from anonymizer.attacks.rerun import rerun as run_again
-from anonymizer.attacks.several import OverReleases, attack_beside_table
 from anonymizer.errors import Cancelled, CancelledError, ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier

@@ -9,12 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anonymizer as an
-from anonymizer.checking.cell_limits import CellLimit, Promise, changed_cells, hold_in, limits_on_cells, worst_of
+from anonymizer.checking.cell_limits import (
+    CellLimit,
+    Promise,
+    changed_cells,
+    hold_in,
+    limits_on_cells,
+    risks_on_cells,
+    worst_of,
+)
 from anonymizer.checking.together import cells_of
 from anonymizer.errors import GuaranteeError
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier, LastTable, Now, beside_earlier
 from anonymizer.gate.finding import Finding, Severity
+from anonymizer.population.sample import WHOLE, Population
 from anonymizer.settings import Limits, Settings
 from tests import naive_verify as naive
 from tests.checking.test_together import cases, numbers
@@ -171,8 +180,28 @@ def test_finding__of_limits_that_hold_and_of_those_that_do_not() -> None:
     assert "at least 2 values of ill: 4, fails" in stops.key
     assert stops.repairs
     assert len(findings(Earlier(earlier.class_of, 2), [0, 1, 0, 1, 2, 2, 2, 2], table, promise())) == 1
-    _, unjudged = findings(Earlier(earlier.class_of, 2), earlier.class_of.tolist(), table, promise(risk_max=0.5))
-    assert (unjudged.severity, unjudged.figure) == (Severity.LOOK, "Not counted")
+
+
+def test_risk__on_cells_is_by_who_stands_behind_their_rows() -> None:
+    table = pd.DataFrame({"age": range(6), "weight": [5.0, 5.0, 1.0, 1.0, 1.0, 1.0]})
+    schema = an.Schema.of(table, quasi_identifying=["age"], sensitive=[]).with_column("weight", role="weight")
+    cell = np.array([0, 0, 1, 1, 2, -1])
+    owed = [promise((), risk_max=0.4), promise((), risk_max=0.5, risk_mean=0.9, k_map=3)]
+    whole = schema.with_column("weight", role="insensitive")
+    answers = by_limit(risks_on_cells(table, whole, WHOLE, owed, cell))
+    assert (answers["risk_max"].required, answers["risk_max"].below, answers["risk_max"].achieved) == (0.4, 5, 1.0)
+    assert (answers["risk_mean"].verdict, answers["risk_mean"].achieved) == ("holds", pytest.approx(0.6))
+    assert answers["k_map"].verdict == "cannot tell"
+    assert answers["risk_max"].sentence.endswith("link to a row is right with a chance above 0.4 (at worst 1).")
+    changed = np.array([False, False, True])
+    alike = by_limit(risks_on_cells(table, whole, WHOLE, owed[:1], cell, [], changed))
+    assert alike["risk_max"].below == 1
+    weights = by_limit(risks_on_cells(table, schema, WHOLE, owed, cell))
+    assert (weights["risk_max"].verdict, weights["risk_max"].below) == ("fails", 3)
+    assert weights["k_map"].verdict == "cannot tell"
+    assert risks_on_cells(table, schema, None, owed, cell) == ()
+    people = by_limit(risks_on_cells(table, schema, Population(table=table), owed, cell))
+    assert {one.verdict for one in people.values()} == {"cannot tell"}
 
 
 def test_last_table__is_held_to_the_values_of_both() -> None:

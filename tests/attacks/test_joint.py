@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anonymizer as an
-from anonymizer.attacks.several import OverReleases, attack_beside_table, attack_releases, step_names
+from anonymizer.attacks.joint import OverReleases, attack_beside_table, attack_releases, step_names
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier, LastTable
