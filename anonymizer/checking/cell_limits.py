@@ -79,7 +79,7 @@ class CellLimit:
     """What came of one promised ``limit``, by the name of its setting, on the cells of so many ``persons``. ``column``
     that it is on, "" of all; ``required``; ``achieved``: by the worst cell, ``None`` where that is not known;
     ``below``: how many persons are in cells that miss it, at least so many when not ``exact``. ``verdict``: ``fails``,
-    ``holds``, or ``cannot tell``."""
+    ``holds``, or ``cannot tell``. ``older``: how many are in cells that miss it, and owe it not, being as before."""
 
     limit: str
     column: str
@@ -89,6 +89,7 @@ class CellLimit:
     persons: int | None
     verdict: str
     exact: bool = True
+    older: int = 0
 
     @property
     def title(self) -> str:
@@ -229,12 +230,17 @@ def limits_on_cells(
         miss = one.miss & new
         if one.figures is not None and earlier is not None:
             miss |= one.miss & ~keeps(one.figures, one.limit, earlier)
-        missing = miss[class_of]
-        below = int(missing.sum()) if who is None else len(np.unique(who[missing & (who >= 0)]))
+        below, older = (people_in(cells[class_of], who) for cells in (miss, one.miss & ~miss))
         verdict = "holds" if not miss.any() else "fails" if one.figures is not None else "cannot tell"
         worst = one._replace(miss=miss).worst
-        answers.append(CellLimit(one.limit, one.column, one.required, worst, below, everybody, verdict))
+        answers.append(CellLimit(one.limit, one.column, one.required, worst, below, everybody, verdict, older=older))
     return tuple(answers)
+
+
+def people_in(rows: NDArray[np.bool_], who: NDArray[np.int64] | None) -> int:
+    """Return how many persons some rows have. ``rows`` (n,): which; ``who`` (n,): whose each is, -1 for nobody's,
+    ``None`` where rows are persons."""
+    return int(rows.sum()) if who is None else len(np.unique(who[rows & (who >= 0)]))
 
 
 def risks_on_cells(
@@ -273,7 +279,8 @@ def risks_on_cells(
         fails = bool(miss.any()) and (name != "risk_mean" or worst > required + TOLERANCE)
         verdict = "cannot tell" if name == "k_map" and not sample.exact else "fails" if fails else "holds"
         below = len(np.unique(who[miss])) if verdict == "fails" else 0
-        answers.append(CellLimit(name, "", required, worst, below, len(np.unique(who)), verdict))
+        old = len(np.unique(who[(figures > sign * required + TOLERANCE) & ~miss]))
+        answers.append(CellLimit(name, "", required, worst, below, len(np.unique(who)), verdict, older=old))
     return tuple(answers)
 
 

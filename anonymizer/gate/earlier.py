@@ -35,11 +35,13 @@ NO_PROMISE = Promise()
 @dataclass(frozen=True, eq=False)
 class Earlier:
     """A release of the same table: ``class_of`` (n,) the class of look-alike rows that each of its rows was released
-    in, -1 of those left out; ``k``, and the ``promise`` besides."""
+    in, -1 of those left out; ``k``, and the ``promise`` besides. ``whole``: all its rows are of this table, with the
+    same sensitive values."""
 
     class_of: NDArray[np.int64]
     k: int
     promise: Promise = NO_PROMISE
+    whole: bool = True
 
     @classmethod
     def of(cls, release: Release, n: int, k: int, promise: Promise = NO_PROMISE) -> "Earlier":
@@ -176,7 +178,7 @@ class LastTable:
             return ()
         before, people, n = self._persons(table[schema.person])
         classes = np.append(classes_of_persons(before, self.class_of, n), -1)[people]
-        return (Earlier(classes, self.k, self.promise),)
+        return (Earlier(classes, self.k, self.promise, whole=False),)
 
     def _persons(self, now: "pd.Series[Any]") -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Return whose each row of last time (m,) and of another table (n,) is, -1 for nobody's, and how many persons
@@ -360,8 +362,13 @@ def of_limits(
     missed = sorted((one for one in limits if one.verdict != "holds"), key=lambda one: (one.verdict, -one.below))
     titles = ", ".join(one.title for one in limits)
     if not missed:
-        severity, detail = Severity.LOOK if unknown else Severity.FINE, f"{titles}. {unknown}".strip()
+        old = max((one.older for one in limits), default=0)
         sentence = f"With {before}, every group that all share keeps the other limits, too."
+        if old:
+            who = f"{old:,} people are" if old > 1 else "1 person is"
+            sentence = f"With {before}, no group that all share is new and misses the other limits."
+            unknown = f"{who} in groups as they were before, which miss one that was not promised then. {unknown}"
+        severity, detail = Severity.LOOK if unknown else Severity.FINE, f"{titles}. {unknown}".strip()
         finding = Finding(f"together: limits hold with {before}: {titles}", severity, "Limits hold", sentence, detail)
         return (finding,) if limits else ()
     first, *others = missed

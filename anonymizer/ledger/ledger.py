@@ -354,9 +354,14 @@ class LedgerReleases:
 
     def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
         """Return those that somebody of a table is in."""
-        cells = self.ledger.cells(table, schema)
-        ways = zip(cells.rows, cells.k, cells.promises, strict=True)
-        return tuple(Earlier(rows, k, promise) for rows, k, promise in ways if (rows >= 0).any())
+        cells, entries = self.ledger.cells(table, schema), {entry.line: entry for entry in self.ledger.read().releases}
+        prints = prints_of(table[list(schema.sensitive)], self.ledger.require_key())
+        answers = []
+        for at, (line, rows) in enumerate(zip(cells.lines, cells.rows, strict=True)):
+            same = all(entries[line].prints.get(name) == one for name, one in prints.items())
+            whole = same and not (cells.classes[at][cells.present :] >= 0).any()
+            answers.append(Earlier(rows, cells.k[at], cells.promises[at], whole))
+        return tuple(one for one in answers if (one.class_of >= 0).any())
 
 
 def merge_ledgers(first: Ledger, second: Ledger, path: str | Path, by: str = "") -> Ledger:

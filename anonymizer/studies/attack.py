@@ -38,7 +38,6 @@ from anonymizer.attacks.rerun import SECRETS
 from anonymizer.attacks.rerun import rerun as run_again
 from anonymizer.errors import Cancelled, CancelledError, ParameterError, Progress
 from anonymizer.flow import Flow
-from anonymizer.gate.earlier import Earlier
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.releasing.grid import public_parts
 from anonymizer.schema import Schema
@@ -175,12 +174,12 @@ def attack_release(flow: Flow, **options: Any) -> Attacks:
 
 def attack_over_releases(flow: Flow) -> OverReleases | None:
     """Return what the release of a flow tells together with the earlier ones that it is counted with, of the people of
-    its table who are in it; ``None`` where none of these is known row by row. Sets of values are those of releases of
-    this very table: another one's values are not here."""
+    its table; ``None`` where none of these is known row by row. Values are counted where all are releases of this very
+    table: another one's are not here, and only people who are in this release are then counted."""
     earlier = [own for one in flow.earlier for own in one.of_rows(flow.table, flow.schema)]
     if not earlier:
         return None
-    class_of, same = np.asarray(flow.class_of), all(isinstance(one, Earlier) for one in flow.earlier)
+    class_of, same = np.asarray(flow.class_of), all(one.whole for one in earlier)
     releases = [one.class_of if same else np.where(class_of >= 0, one.class_of, -1) for one in earlier]
     values = flow.treated[[name for name in flow.schema.sensitive if same]]
     k = max(flow.settings.k, *(one.k for one in earlier))

@@ -180,6 +180,10 @@ def test_finding__of_limits_that_hold_and_of_those_that_do_not() -> None:
     assert "at least 2 values of ill: 4, fails" in stops.key
     assert stops.repairs
     assert len(findings(Earlier(earlier.class_of, 2), [0, 1, 0, 1, 2, 2, 2, 2], table, promise())) == 1
+    _, old = findings(Earlier(np.array([0, 1, 0, 1, 2, 2, 2, 2]), 2), [0, 0, 0, 0, 2, 2, 2, 2], table, promise(l=2))
+    assert (old.severity, old.figure) == (Severity.LOOK, "Limits hold")
+    assert old.sentence == "With the release made before, no group that all share is new and misses the other limits."
+    assert old.detail.endswith("4 people are in groups as they were before, which miss one that was not promised then.")
 
 
 def test_risk__on_cells_is_by_who_stands_behind_their_rows() -> None:

@@ -29,6 +29,7 @@ from anonymizer.ledger.lock import lock_ledger
 from anonymizer.ledger.members import RECORD, person_digests
 from anonymizer.pipeline import Result, run_flow
 from anonymizer.settings import Settings
+from anonymizer.studies.attack import attack_over_releases
 from tests import naive_verify
 from tests.conftest import ROOT
 
@@ -500,6 +501,20 @@ def test_limits__of_earlier_entries_are_asked_of_what_releases_leave_together(tm
     rows = naive_verify.joined([files[0], flow.release.frame()], [orders[0], flow.release.order], QI, len(NUMBERED))
     assert naive_verify.people_below(rows, NUMBERED["diagnosis"].tolist(), 4) == 0
     assert [one.severity for one in flow.gate.findings if one.key.startswith("together: limits")] == [Severity.FINE]
+
+
+def test_entry__of_this_very_table_tells_its_values(first: tuple[Ledger, Result]) -> None:
+    ledger, result = first
+    (releases,) = ledger.earlier
+    (same,) = releases.of_rows(NUMBERED, SCHEMA)
+    assert same.whole
+    assert np.array_equal(same.class_of[result.release.order] >= 0, np.ones(len(result.release.order), bool))
+    others = NUMBERED.assign(diagnosis=["flu"] * len(NUMBERED)), NUMBERED.head(300)
+    assert not any(one.whole for table in others for one in releases.of_rows(table, SCHEMA))
+    answer = attack_over_releases(flow_of(ledger))
+    assert answer is not None
+    assert [one.column for one in answer.values] == ["diagnosis"]
+    assert attack_over_releases(flow_of(ledger, NUMBERED.head(300))).values == ()
 
 
 def test_limits__of_an_entry_stand_as_text_where_they_are_not_whole(tmp_path: Path) -> None:
