@@ -39,8 +39,10 @@ from anonymizer.checking.together import (
 from anonymizer.errors import ParameterError
 from anonymizer.schema import Kind, Schema
 
-MOST_FIGURES = 1 << 25
+MOST_FIGURES = 1 << 23
 """Pairs of a cell and a value up to which values are counted."""
+ROUNDS = 1_000
+"""After so many rounds counting ends, and rules out no more."""
 
 
 @dataclass(frozen=True)
@@ -305,13 +307,12 @@ def room_for(
 ) -> NDArray[np.int64]:
     """Return how many people of each cell can have each value at most (c, v), as far as it follows from counting one
     cell or one class at a time, again and again until nothing changes. Arguments: as of :func:`values_left`."""
-    n_cells, width = len(of_cell), counts[0].shape[1]
-    high = np.repeat(most[:, None], width, axis=1)
+    high = np.repeat(most[:, None], counts[0].shape[1], axis=1)
     low = np.zeros_like(high)
     for own, classes in zip(counts, of_cell.T, strict=True):
         there = classes >= 0
         high[there] = np.minimum(high[there], own[classes[there]])
-    while True:
+    for _ in range(ROUNDS):
         before = int(high.sum()) - int(low.sum())
         low = np.maximum(low, least[:, None] - (high.sum(axis=1, keepdims=True) - high))
         high = np.minimum(high, most[:, None] - (low.sum(axis=1, keepdims=True) - low))
@@ -321,8 +322,9 @@ def room_for(
             if same_people:
                 low[there] = np.maximum(low[there], own[at] - (summed(high[there], at, len(own))[at] - high[there]))
             high[there] = np.minimum(high[there], own[at] - (summed(low[there], at, len(own))[at] - low[there]))
-        if int(high.sum()) - int(low.sum()) >= before or not n_cells:
-            return np.asarray(high)
+        if int(high.sum()) - int(low.sum()) >= before:
+            break
+    return np.asarray(high)
 
 
 def summed(figures: NDArray[np.int64], at: NDArray[np.int64], n: int) -> NDArray[np.int64]:

@@ -313,8 +313,8 @@ def loss_figure(ncp_by_column: Mapping[str, float]) -> Any:
     return figure
 
 
-CANDIDATES = ("#86203d", "#cd5848", "#efbd62", "#8fb79b")
-"""Colours of who has one candidate, a few, k and twice as many."""
+CANDIDATES = ("#86203d", "#cd5848", "#c9dccd", "#8fb79b")
+"""Colours of who has one candidate, fewer than k, k, and twice as many."""
 
 
 def candidates_figure(names: Sequence[str], people: Sequence[Sequence[int]], labels: Sequence[str]) -> Any:
@@ -331,8 +331,8 @@ def candidates_figure(names: Sequence[str], people: Sequence[Sequence[int]], lab
     figure.update_yaxes(autorange="reversed", automargin=True)
     figure.update_xaxes(title_text="people, by candidates", rangemode="tozero")
     figure.update_layout(
-        barmode="stack", height=120 + 44 * len(labels), legend={"orientation": "h", "yanchor": "bottom", "y": 1.0},
-        margin={"l": 10, "r": 10, "t": 34, "b": 10},
+        barmode="stack", height=120 + 44 * len(labels), margin={"l": 10, "r": 10, "t": 34, "b": 10},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "traceorder": "normal"},
     )  # fmt: skip
     return figure
 

@@ -9,6 +9,7 @@ from tests import naive_attacks as naive
 from tests import naive_verify
 from tests.naive_figures import percent
 from tests.pages.test_data import session_of
+from tests.pages.test_figures import charts_of, values_in
 from tests.pages.test_release import open_page, plain_text, session
 from tests.pages.test_twice import PEOPLE, QI
 from ui.workspace import Workspace
@@ -36,6 +37,13 @@ def test_attack__counts_candidates_and_values_over_all_releases() -> None:
     metrics = {item.label: item.value for item in app.metric}
     assert metrics["Fewer than 12 candidates"] == f"{percent(below / n)} of people"
     assert metrics["No other candidate"] == f"{percent(alone / n)} of people"
+    parts = [naive.candidates_left([of]) for of in classes]
+    fewest = min(parts, key=lambda own: (sum(one < 12 for one in own), sum(one < 24 for one in own)))
+    ranges = ((1, 2), (2, 12), (12, 24), (24, n + 1))
+    bars = charts_of(app)["candidates"]
+    assert [bar["name"] for bar in bars] == ["1", "2 to 11", "12 to 23", "24 and more"]
+    for bar, (low, high) in zip(bars, ranges, strict=True):
+        assert values_in(bar["x"]) == [sum(low <= one < high for one in own) for own in (fewest, sizes)]
     values: list[Any] = PEOPLE["diagnosis"].tolist()
     sets = [own - {None} for own in naive.sets_left(classes, values)]
     room = naive.counting_left(classes, values)
