@@ -20,6 +20,7 @@ from anonymizer.attacks.outcome import Rate
 from anonymizer.checking.several import (
     UNKNOWN,
     Proof,
+    beside_table,
     class_in_table,
     classes_in,
     equally_often,
@@ -85,16 +86,21 @@ class OverReleases:
     exact: bool
 
     @property
+    def title(self) -> str:
+        """What all of them are called."""
+        return "Both releases" if self.releases == 2 else f"All {self.releases} releases"
+
+    @property
     def headline(self) -> str:
         """The finding, in one sentence."""
         of = "" if self.persons is None else f" of {self.persons:,}"
         if not self.below:
-            safe = f"All {self.releases} releases together leave everybody at least {self.fewest:,} candidates."
+            safe = f"{self.title} together leave everybody at least {self.fewest:,} candidates."
             return safe if self.exact else "The files alone leave nobody with fewer candidates for sure."
         many = self.below != 1
         at_least = "" if self.exact else "at least "
         who = f"{at_least}{self.below:,}{of} {'people' if many or of else 'person'}"
-        return f"All {self.releases} releases together leave {who} fewer than {self.k:,} candidates."
+        return f"{self.title} together leave {who} fewer than {self.k:,} candidates."
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,7 +114,7 @@ class OverReleases:
         lines = [f"{at_least}{people_text(self.alone)} {'is' if self.alone == 1 else 'are'} left alone: no other fits."]
         if self.joined is not None:
             rows = f"{self.joined.right:,.0f} of {self.joined.tries:,} rows ({self.joined.text})"
-            lines.append(f"{rows} can be joined for sure, by what is released unchanged.")
+            lines.append(f"{rows} can be joined for sure, by unchanged values and cells.")
         return (*lines, *(one.sentence for one in self.values))
 
 
@@ -138,7 +144,8 @@ def attack_releases(
 ) -> OverReleases:
     """Return what released tables tell together. ``schemas``: of each; ``k``: candidates that everybody should have;
     ``original``: the table (n rows) that all were made from; ``person`` (n,): whose each of its rows is, -1 for
-    nobody's, where rows are not persons. It is counted beside the table where that tells the class of every row.
+    nobody's, where rows are not persons. It is counted beside the table where that tells the class of every row; where
+    it tells those of some, they count among people with few candidates.
 
     Raises :class:`ParameterError` for fewer than two releases, and what reading cells raises."""
     if len(tables) < 2:
@@ -151,6 +158,8 @@ def attack_releases(
             names = [name for name in original.columns if all(name in table for table in tables)]
             joined = joined_rows(tables, schemas)
             return attack_beside_table(of_rows, original[names], schemas[0], k, person, joined)
+        proof = beside_table(of_rows, tables, schemas, files_alone(tables, schemas, k), person)
+        return attack_files(tables, schemas, k, proof)
     return attack_files(tables, schemas, k, files_alone(tables, schemas, k))
 
 
@@ -192,7 +201,7 @@ def attack_files(tables: Sequence[pd.DataFrame], schemas: Sequence[Schema], k: i
     answers = []
     for first, second, _ in proof.pairs:
         two = (tables[first], tables[second]), (schemas[first], schemas[second])
-        answers.append(attack_pair(*two, k, proof.persons is not None))
+        answers.append(attack_pair(*two, k))
     worst = max(answers, key=lambda one: one.below)
     left = []
     for name in dict.fromkeys(column.column for one in answers for column in one.values):
@@ -205,12 +214,10 @@ def attack_files(tables: Sequence[pd.DataFrame], schemas: Sequence[Schema], k: i
     )  # fmt: skip
 
 
-def attack_pair(
-    tables: tuple[pd.DataFrame, pd.DataFrame], schemas: tuple[Schema, Schema], k: int, same_people: bool
-) -> OverReleases:
+def attack_pair(tables: tuple[pd.DataFrame, pd.DataFrame], schemas: tuple[Schema, Schema], k: int) -> OverReleases:
     """Return what two files tell together, at least. People of a cell are counted who surely are in it."""
     files = classes_in_common(*tables, schemas)
-    joins = joins_of(*files)
+    joins, same_people = joins_of(*files), equally_often(*files)
     both = bounds(*files, same_people, joins)
     of_cell = np.stack([both.first, both.second], axis=1).astype(np.int64)
     least, most = both.least.astype(np.int64), both.most.astype(np.int64)

@@ -36,10 +36,15 @@ def run_attack(options: argparse.Namespace) -> int:
         return 0
     for sentence in (answer.headline, *answer.sentences, steps_text(answer)):
         print(sentence[0].upper() + sentence[1:])
+    how = (
+        "Beside a table that does not tell the group of every row"
+        if files.original is not None
+        else "By the files alone"
+    )
     print(
         "Counted beside the table."
         if answer.exact
-        else "From the files alone: other figures are at least so large. Somebody who knows more can learn more."
+        else f"{how}: every figure is at least so large. Somebody who knows more can learn more."
     )
     return 0
 
@@ -48,4 +53,5 @@ def steps_text(answer: OverReleases) -> str:
     """Return how many people have how many candidates, in one release and in all."""
     pairs = zip(answer.names, *answer.steps, strict=True)
     steps = "; ".join(f"{name}: {alone:,} and {both:,}" for name, alone, both in pairs)
-    return f"People by candidates, in one release and in all: {steps}."
+    at_least = "" if answer.exact else ", at least"
+    return f"People by candidates, in one release and in all{at_least}: {steps}."

@@ -98,7 +98,7 @@ def test_worked_case__sets_leave_two_values_and_counting_one() -> None:
             own = expected["by_person"][name]["values_both"]
             assert sorted(filter(None, naive.sets_left(groups, values)[row])) == own
             assert len(naive.ways_left(groups, values)[row]) == len(expected["posterior_groups_known"][name])
-        assert answer.headline == "All 2 releases together leave 8 of 8 people fewer than 4 candidates."
+        assert answer.headline == "Both releases together leave 8 of 8 people fewer than 4 candidates."
         assert "counting leaves one for 2; a single release leaves one for 0." in answer.sentences[-1]
 
 
@@ -178,7 +178,7 @@ def test_another_table__is_counted_over_the_people_of_this_one_and_its_values_ar
 
 def test_words__say_what_was_found() -> None:
     fine = beside([[0, 0, 0, 0], [0, 0, 0, 0]], ["a", "b", "a", "b"], 2)
-    assert fine.headline == "All 2 releases together leave everybody at least 4 candidates."
+    assert fine.headline == "Both releases together leave everybody at least 4 candidates."
     assert step_names(10) == ("1", "2 to 9", "10 to 19", "20 and more")
     assert step_names(2) == ("1", "2 to 3", "4 and more")
     with pytest.raises(ParameterError, match="Only one release is named"):

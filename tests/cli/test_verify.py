@@ -410,11 +410,11 @@ def test_attack__says_what_several_files_tell_together(capsys: Capture) -> None:
     capsys.readouterr()
     assert main(["attack", "one.csv", "two.csv", *roles]) == 0
     alone = capsys.readouterr().out
-    assert "From the files alone: other figures are at least so large." in alone
+    assert "By the files alone: every figure is at least so large." in alone
     assert "rows (" in alone
     assert main(["attack", "one.csv", "two.csv", *roles, "--original", "people.csv", "--json"]) == 0
     beside = json.loads(capsys.readouterr().out)
-    assert beside["headline"].startswith(("All 2 releases together leave", "The files alone"))
+    assert beside["headline"].startswith(("Both releases together leave", "The files alone"))
     assert (beside["releases"], beside["k"], beside["values"][0]["column"]) == (2, 5, "diagnosis")
     assert beside["below"] <= 300
     if beside["exact"]:

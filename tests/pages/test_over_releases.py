@@ -33,7 +33,7 @@ def test_attack__counts_candidates_and_values_over_all_releases() -> None:
     sizes = naive.candidates_left(classes)
     below, alone = sum(one < 12 for one in sizes), sum(one == 1 for one in sizes)
     n, text = len(PEOPLE), plain_text(app)
-    assert f"All 2 releases together leave {below:,} of {n:,} people fewer than 12 candidates." in text
+    assert f"Both releases together leave {below:,} of {n:,} people fewer than 12 candidates." in text
     metrics = {item.label: item.value for item in app.metric}
     assert metrics["Fewer than 12 candidates"] == f"{percent(below / n)} of people"
     assert metrics["No other candidate"] == f"{percent(alone / n)} of people"

@@ -79,7 +79,7 @@ def together(ws: Workspace, release: Release) -> None:
     if answer is None:
         return
     st.subheader(plain(answer.headline), anchor=False)
-    labels = "One release alone", f"All {answer.releases} releases"
+    labels = "One release alone", answer.title
     st.plotly_chart(candidates_figure(answer.names, answer.steps, labels), key="candidates", config=CONFIG)
     figures = {f"Fewer than {answer.k:,} candidates": answer.below, "No other candidate": answer.alone}
     for place, (title, number) in zip(st.columns(len(figures)), figures.items(), strict=True):
