@@ -9,6 +9,7 @@ that does not depend on what was changed: another k grows no tree.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,17 @@ from numpy.typing import NDArray
 from anonymizer.attacks.guidance import beside_guidance, is_guided, not_tried
 from anonymizer.attacks.isolation import Isolation, isolation
 from anonymizer.attacks.rerun import Run
+from anonymizer.checking.cell_limits import Promise, judge_of
 from anonymizer.checking.kinds import kinds_of
-from anonymizer.checking.linkage import LinkageRisk, LookAlikes, classes_of, linkage_risk, owned_in, risk_of_classes
+from anonymizer.checking.linkage import LinkageRisk, LookAlikes, classes_of, linkage_risk, risk_of_classes
 from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
 from anonymizer.errors import AnonymizerError, Progress, no_progress
-from anonymizer.gate.earlier import NOBODYS, Earlier, LastTable, Now, OtherPeople, Uncounted, beside_earlier
+from anonymizer.gate.earlier import Earlier, LastTable, Now, OtherPeople, Uncounted, beside_earlier, last_of
 from anonymizer.gate.finding import Finding, Gate
 from anonymizer.gate.judge import about_table, judge
-from anonymizer.gate.shared import Shared, shared_values
+from anonymizer.gate.shared import Shared, shared_values, values_in_classes
 from anonymizer.groups.limits import require_limits
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, used_settings, with_criterion
@@ -287,6 +289,9 @@ class Flow:
         """The records that share a box, of those that are not left out. Raises what :attr:`staying` raises."""
         s, encoded = self.settings, replace(self.coarse, people=self.reached.people)
         how = {"rows": self.staying if self.left_out else None, "earlier": self.classes_to_keep, **self._dividing}
+        if self.earlier_to_keep:
+            promises = Promise.of(self.schema, self.limits), *(one.promise for one in self.keeps)
+            how["holds"] = judge_of(self.treated, self.staying, promises, encoded.person)
         return divide(encoded, self.pruning, s.generalizer, s.k, **how)
 
     @property
@@ -301,16 +306,14 @@ class Flow:
         return self.earlier if self.keep else ()
 
     @stage("schema", "earlier_to_keep")
-    def keeps(self) -> tuple[NDArray[np.int64], ...]:
-        """The class of each row of this table (n,) in each of them."""
-        where = self.table, self.schema
-        rows = ((one,) if isinstance(one, Earlier) else one.of_rows(*where) for one in self.earlier_to_keep)
-        return tuple(one.class_of for some in rows for one in some)
+    def keeps(self) -> tuple[Earlier, ...]:
+        """The same as releases of the rows of this table (n)."""
+        return tuple(own for one in self.earlier_to_keep for own in one.of_rows(self.table, self.schema))
 
     @property
     def classes_to_keep(self) -> tuple[NDArray[np.int64], ...]:
-        """The same; none where nothing is kept."""
-        return self.keeps if self.earlier_to_keep else ()
+        """The class of each row of this table (n,) in each of them; none where nothing is kept."""
+        return tuple(one.class_of for one in self.keeps) if self.earlier_to_keep else ()
 
     @property
     def sequence_asked(self) -> NDArray[np.int64] | None:
@@ -536,24 +539,18 @@ class Flow:
     def judgement(self) -> Gate:
         """Everything to see to before the release leaves, without anybody's reasons."""
         about = self.about_table, self.schema, self.settings, self.verification
-        gate = Gate(self.guidance).beside(judge(*about, self.values_in_classes, self.shared).findings)
+        fewest = partial(values_in_classes, self.table.iloc[self.release.order], self.look_alikes)
+        gate = Gate(self.guidance).beside(judge(*about, fewest, self.shared).findings)
         if not self.earlier:
             return gate
-        whose, k = self.encoded.person, self.settings.k
-        now = Now(self.table, self.schema, self.released, self.class_of, k, whose, self.keep)
+        more = self.encoded.person, self.keep, Promise.of(self.schema, self.limits), self.treated, self.population
+        now = Now(self.table, self.schema, self.released, self.class_of, self.settings.k, *more)
         return gate.beside(beside_earlier(self.earlier, now))
 
     @property
     def as_last(self) -> LastTable | Uncounted:
         """The release as a later one is counted together with it; not where its rows say of nobody whose they are."""
-        person = self.schema.person
-        return NOBODYS if person is None else LastTable(self.table[person], self.class_of, self.settings.k)
-
-    def values_in_classes(self, name: str) -> tuple[int, int]:
-        """Return how many values a column has in the released rows, and how many in the class that has fewest."""
-        order, alike = self.release.order, self.look_alikes
-        codes, distinct = pd.factorize(self.table[name].iloc[order])
-        return len(distinct), int(owned_in(alike, codes).persons.min())
+        return last_of(self.table, self.treated, self.schema, self.class_of, self.limits)
 
     @stage(*RELEASE)
     def shared(self) -> dict[str, tuple[Shared, ...]]:

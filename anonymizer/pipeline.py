@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError, Progress, part_of
 from anonymizer.flow import Flow
@@ -127,13 +128,17 @@ def anonymize(
         rng=rng,
         reasons=reasons,
         population=population,
-        earlier=earlier.earlier
-        if isinstance(earlier, Ledger)
-        else [Earlier.of(one.release, len(table), one.report.provenance.parameters["k"]) for one in earlier],
+        earlier=earlier.earlier if isinstance(earlier, Ledger) else [_earlier_of(one, len(table)) for one in earlier],
         keep=keep,
         key=earlier.key if isinstance(earlier, Ledger) else None,
     )
     return run_flow(flow, progress)
+
+
+def _earlier_of(result: Result, n: int) -> Earlier:
+    """Return the release of a run as a later one of its n rows is counted together with it."""
+    parameters = result.report.provenance.parameters
+    return Earlier.of(result.release, n, parameters["k"], Promise.of(result.schema, parameters))
 
 
 def run_flow(flow: Flow, progress: Progress | None = None) -> Result:

@@ -1,7 +1,7 @@
 """The slow, obvious twins of attacks: loops over groups, records and cells."""
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -172,3 +172,71 @@ def slow_certain(flow: Flow, person: int) -> bool:
 
 def rows_of(frame: pd.DataFrame) -> list[tuple[str, ...]]:
     return sorted(tuple(str(cell) for cell in row) for row in frame.itertuples(index=False))
+
+
+# Several releases of the same people.
+
+
+def candidates_left(classes: list[list[int]]) -> list[int]:
+    """How many people share all classes with each of some people; 0 for who is in no release (-1 in all)."""
+    cells = list(zip(*classes, strict=True))
+    return [sum(other == cell for other in cells) if set(cell) != {-1} else 0 for cell in cells]
+
+
+def sets_left(classes: list[list[int]], values: list[str | None]) -> list[set[str | None]]:
+    """The values that are in every group of each person."""
+    everything = set(values) | {None}
+    return [
+        set.intersection(
+            everything,
+            *({v for v, g in zip(values, of, strict=True) if g == of[person]} for of in classes if of[person] >= 0),
+        )
+        for person in range(len(values))
+    ]
+
+
+def counting_left(classes: list[list[int]], values: list[str | None]) -> dict[tuple[int, ...], set[str | None]]:
+    """The values that each cell has room for, when one cell or one group is counted at a time, over and over."""
+    cells = [cell for cell in dict.fromkeys(zip(*classes, strict=True)) if set(cell) != {-1}]
+    every = list(zip(*classes, strict=True))
+    distinct = list(dict.fromkeys([*values, None]))
+    size = {cell: every.count(cell) for cell in cells}
+    groups = [(at, g) for at, of in enumerate(classes) for g in set(of) - {-1}]
+    inside = {(at, g): [cell for cell in cells if cell[at] == g] for at, g in groups}
+    count = {
+        (at, g, v): sum(w == v and of == g for w, of in zip(values, classes[at], strict=True))
+        for at, g in groups
+        for v in distinct
+    }
+    high = {(c, v): min([size[c], *(count[at, c[at], v] for at in range(len(classes)) if c[at] >= 0)])
+            for c in cells for v in distinct}  # fmt: skip
+    low = dict.fromkeys(high, 0)
+    while True:
+        before = dict(high), dict(low)
+        for c, v in high:
+            rest = [w for w in distinct if w != v]
+            low[c, v] = max(low[c, v], size[c] - sum(high[c, w] for w in rest))
+            high[c, v] = min(high[c, v], size[c] - sum(low[c, w] for w in rest))
+            for at in range(len(classes)):
+                if c[at] >= 0:
+                    others = [d for d in inside[at, c[at]] if d != c]
+                    low[c, v] = max(low[c, v], count[at, c[at], v] - sum(high[d, v] for d in others))
+                    high[c, v] = min(high[c, v], count[at, c[at], v] - sum(low[d, v] for d in others))
+        if (high, low) == before:
+            return {c: {v for v in distinct if high[c, v] > 0} for c in cells}
+
+
+def ways_left(classes: list[list[int]], values: list[str | None]) -> list[set[str | None]]:
+    """The values that each person has in any way to deal out the values that leaves every group what it holds."""
+    ways: list[set[str | None]] = [set() for _ in values]
+    contents = [
+        sorted((g, str(v)) for g, v in zip(of, values, strict=True) if g >= 0) for of in classes
+    ]  # fmt: skip
+    for way in set(permutations(values)):
+        if all(
+            sorted((g, str(v)) for g, v in zip(of, way, strict=True) if g >= 0) == own
+            for of, own in zip(classes, contents, strict=True)
+        ):
+            for person, value in enumerate(way):
+                ways[person].add(value)
+    return ways

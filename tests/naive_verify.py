@@ -128,3 +128,23 @@ def row_risks(table: pd.DataFrame, columns: list[str], person: str) -> list[Frac
         own = inside.count(who) if who is not None else 1 if any(one is not None for one in inside) else len(inside)
         risks.append(Fraction(own, len(inside)))
     return risks
+
+
+def joined(files: list[pd.DataFrame], orders: list, columns: list[str], n: int) -> list[tuple]:
+    """Return of each of n people the text of all cells in some released files, ``None`` where they are in none of
+    them. ``orders``: the person of each row of each file."""
+    texts: list[dict[int, str]] = []
+    for table, order in zip(files, orders, strict=True):
+        cells = table[columns].astype("str").fillna("").agg("|".join, axis=1)
+        texts.append(dict(zip(map(int, order), cells, strict=True)))
+    return [tuple(of.get(person) for of in texts) for person in range(n)]
+
+
+def people_below(rows: list[tuple], values: list, fewest: int) -> int:
+    """Return how many people are in cells in which fewer different values are, by pandas; missing is no value, and a
+    cell of nothing else tells as little as the whole table. Rows of ``None`` alone are in no release."""
+    table = pd.DataFrame({"cell": pd.Series(rows, dtype=object).map(repr), "value": pd.Series(values, dtype=object)})
+    table = table[[any(one is not None for one in row) for row in rows]]
+    by_cell = table.groupby("cell")["value"].agg(["size", "nunique"])
+    values_in = by_cell["nunique"].replace(0, table["value"].nunique())
+    return int(by_cell.loc[values_in < fewest, "size"].sum())

@@ -32,8 +32,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     "release": (
         *METHODS, *BOXES, *RISK, *LIMITS, "Quasi-identifying", "Box", "Withheld", "Discernibility", TABLES,
         "Coefficients inside the 95% interval", "Homogeneity", "Containment", "Linking posterior", "Isolation",
-        "Rerun", "Look-up", "Blind guess", "Singling out", "Internal report", "Threshold", "Frontier",
-        "Interval overlap", "Hellinger distance", "Suppression", "Ledger",
+        "Rerun", "Candidates", "Releases together", "Look-up", "Blind guess", "Singling out", "Internal report",
+        "Threshold", "Frontier", "Interval overlap", "Hellinger distance", "Suppression", "Ledger",
     ),
     "what_if": (
         "Scenario", "Frontier", "Threshold", *METHODS, *BOXES, *RISK, *LIMITS, "Resistance to being singled out",

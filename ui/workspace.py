@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from anonymizer.abilities import fits
+from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.databases.address import Address
 from anonymizer.databases.read import read_database
@@ -165,7 +166,8 @@ class Workspace:
     def taking(self) -> Callable[[], None]:
         """Return what notes that the release as it is now was taken away."""
         flow = self.flow
-        entry = flow.needs("class_of"), Earlier(flow.class_of, int(flow.settings.k))
+        promise = Promise.of(flow.schema, flow.limits)
+        entry = flow.needs("class_of"), Earlier(flow.class_of, int(flow.settings.k), promise)
 
         def take() -> None:
             for account in self._accounts():

@@ -237,15 +237,26 @@ def share_of_one(evidence: Evidence) -> tuple[Check, ...]:
     that person's. None where every row is a person and nothing is required."""
     name, required, persons = "share of one person", evidence.required.share_max, evidence.persons
     if evidence.schema.person is None:
-        return () if required is None else (_share(evidence, 1 / evidence.sizes),)
+        shares = largest_shares(evidence.class_of, evidence.sizes)
+        return () if required is None else (_share(evidence, shares),)
     if persons is None or persons.of_row is None:
         sentence = "The largest share of a class that is one person's was not counted: who made the release can."
         return (Check(name, required, None, None, "", sentence),)
-    group, _, rows = pairs_of(evidence.class_of, persons.of_row, evidence.counts)
-    share_of = np.ones(len(evidence.sizes))  # of a class of nobody's rows, which may all be one person's
-    share_of[group] = 0
-    np.maximum.at(share_of, group, rows / evidence.sizes[group])
-    return (_share(evidence, share_of),)
+    return (_share(evidence, largest_shares(evidence.class_of, evidence.sizes, persons.of_row, evidence.counts)),)
+
+
+def largest_shares(
+    class_of: Numbers, sizes: Numbers, of_row: Numbers | None = None, counts: Numbers | None = None
+) -> NDArray[np.float64]:
+    """Return the largest share of the rows of each class (classes,) that is one person's. ``of_row`` (n,): whose each
+    row is, -1 for nobody's; without it every row is a person. ``counts`` (n,): how many rows each stands for."""
+    if of_row is None:
+        return np.asarray(1 / sizes)
+    group, _, rows = pairs_of(class_of, of_row, counts)
+    shares = np.ones(len(sizes))  # of a class of nobody's rows, which may all be one person's
+    shares[group] = 0
+    np.maximum.at(shares, group, rows / sizes[group])
+    return shares
 
 
 def _share(evidence: Evidence, of_class: NDArray[np.float64]) -> Check:

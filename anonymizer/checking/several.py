@@ -6,7 +6,7 @@ each of its rows is in a class for sure when no other class has room for it. Whe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.cells import Cell
+from anonymizer.checking.cell_limits import CellLimit, Promise, columns_of, limits_on_cells, worst_of
+from anonymizer.checking.file_limits import OF_WHOLE, Pairs, limits_of_pair
 from anonymizer.checking.linkage import classes_of
 from anonymizer.checking.released import read_cells, require_column, texts_of
 from anonymizer.checking.released_file import read_file
@@ -25,6 +27,7 @@ from anonymizer.checking.together import (
     ReleasedClasses,
     Together,
     bounds,
+    cells_of,
     classes_in_common,
     joins_of,
     together,
@@ -33,6 +36,7 @@ from anonymizer.checking.together import (
 )
 from anonymizer.errors import ParameterError
 from anonymizer.schema import Schema
+from anonymizer.settings import Limits
 
 UNKNOWN = -2
 """The class of a row of the table that no file tells."""
@@ -44,7 +48,7 @@ class Proof:
     """What some released ``files`` prove together: the ``verdict`` is ``fails``, ``holds`` or ``the files cannot
     tell``; at least ``below`` of ``persons`` people, which is ``None`` where the files may hold different people, are
     in a cell of fewer than ``k``. ``pairs``: of each two files at least so many. ``exact``: what the table says, where
-    it tells the class of every row."""
+    it tells the class of every row. ``limits``: what comes of those besides k."""
 
     k: int
     files: int
@@ -54,11 +58,20 @@ class Proof:
     pairs: tuple[tuple[int, int, int], ...]
     exact: Together | None = None
     beside_table: bool = False
+    limits: tuple[CellLimit, ...] = ()
+
+    @property
+    def overall(self) -> str:
+        """The verdict on k and all other limits: what fails in one fails in all, and holds where all hold."""
+        verdicts = [self.verdict, *(one.verdict for one in self.limits)]
+        unknown = "the files cannot tell"
+        return "fails" if "fails" in verdicts else "holds" if {*verdicts} == {"holds"} else unknown
 
     @property
     def holds(self) -> bool:
-        """True when it is proved that every cell has k people; what the files cannot tell does not hold."""
-        return self.verdict == "holds"
+        """True when it is proved that every cell has k people and keeps all that was required besides; what the files
+        cannot tell does not hold."""
+        return self.overall == "holds"
 
     @property
     def sentence(self) -> str:
@@ -72,7 +85,7 @@ class Proof:
             of = "" if self.persons is None else f" of {self.persons:,}"
             people = "person is" if one and not of else "people is" if one else "people are"
             return f"{these}prove it: at least {self.below:,}{of} {people} in groups of fewer than {self.k:,}."
-        if self.holds:
+        if self.verdict == "holds":
             return f"{these}prove it: everybody is in a group of at least {self.k:,} people."
         return f"{these}cannot tell. Use the {'' if self.beside_table else 'table, or the '}ledger."
 
@@ -80,10 +93,11 @@ class Proof:
         """Return it, JSON-ready."""
         exact = self.exact
         return {
-            "k": self.k, "files": self.files, "verdict": self.verdict, "below": self.below, "persons": self.persons,
+            "k": self.k, "files": self.files, "verdict": self.overall, "below": self.below, "persons": self.persons,
             "pairs": [dict(zip(("first", "second", "below"), pair, strict=True)) for pair in self.pairs],
             "alone": None if exact is None else exact.alone, "smallest": None if exact is None else exact.smallest,
             "exact": exact is not None, "sentence": self.sentence,
+            "limits": [asdict(one) | {"sentence": one.sentence} for one in self.limits],
         }  # fmt: skip
 
 
@@ -96,6 +110,7 @@ def verify_together(
     orders: Sequence[NDArray[np.integer[Any]] | None] = (),
     person: Classes | None = None,
     same_people: bool | None = None,
+    **limits: Any,
 ) -> Proof:
     """Return what some releases of the same people prove together.
 
@@ -103,7 +118,8 @@ def verify_together(
     ``original``: the table (n rows) that all were made from. ``orders``: of each release the row of the table that each
     released row was made of, where that is known; otherwise rows are joined by their values. ``person`` (n,): whose
     each row of the table is, -1 for nobody's, where rows are not persons. ``same_people``: the files hold the same
-    people; by default when both of two files have all unchanged values equally often.
+    people; by default when both of two files have all unchanged values equally often. ``limits``: what else every cell
+    must keep, by the names of :class:`anonymizer.settings.Limits`, on the sensitive columns of each file.
 
     Raises :class:`ParameterError` for fewer than two releases, or schemas or orders of another number of them, and what
     reading files and cells raises.
@@ -116,11 +132,12 @@ def verify_together(
         )
     if k < 1:
         raise ParameterError(f"k must be at least 1, not {k}.", value=k, remedy="Ten is a common choice.")
+    promises = [Promise.of(own, {"k": k, **Limits(**limits).but(k=k)}) for own in schemas]
     tables = [
         table if isinstance(table, pd.DataFrame) else read_file(table).under(own).rows
         for table, own in zip(releases, schemas, strict=True)
     ]
-    alone = files_alone(tables, schemas, k, same_people)
+    alone = files_alone(tables, schemas, k, same_people, promises)
     if original is None:
         return alone
     every_order = orders or [None] * len(tables)
@@ -128,16 +145,18 @@ def verify_together(
         class_in_table(original, table, own, order)
         for table, own, order in zip(tables, schemas, every_order, strict=True)
     ]
-    return beside_table(of_rows, tables, schemas, alone, person)
+    proof = beside_table(of_rows, tables, schemas, alone, person)
+    return replace(proof, limits=limits_beside_table(original, of_rows, tables, (alone, proof), person, promises))
 
 
 def files_alone(
-    tables: Sequence[pd.DataFrame], schemas: Sequence[Schema], k: int, same_people: bool | None = None
-) -> Proof:
+    tables: Sequence[pd.DataFrame], schemas: Sequence[Schema], k: int, same_people: bool | None = None,
+    promises: Sequence[Promise] = (),
+) -> Proof:  # fmt: skip
     """Return what released tables prove by themselves; see :func:`verify_together`."""
     sizes = [classes_in(table, own) for table, own in zip(tables, schemas, strict=True)]
     small = max(int(np.sum(np.bincount(classes)[classes] < k)) for classes in sizes)
-    pairs, answers = [], []
+    pairs, answers, limits = [], [], list[CellLimit]()
     for first, second in combinations(range(len(tables)), 2):
         if not in_common((schemas[first], schemas[second])):
             raise ParameterError(
@@ -146,18 +165,29 @@ def files_alone(
             )
         both = classes_in_common(tables[first], tables[second], (schemas[first], schemas[second]))
         same = equally_often(*both) if same_people is None else same_people
-        answers.append(bounds(*both, same))
+        joins = joins_of(*both)
+        answers.append(bounds(*both, same, joins))
         pairs.append((first, second, answers[-1].surely_below(k)))
+        two = schemas[first], schemas[second]
+        limits += limits_of_pair(tables[first], two, Pairs.of(both[0], joins, same), same, promises)
     same = all(one.same_people for one in answers)
+    for table, classes in zip(tables, sizes, strict=True):
+        of_file = (one for one in limits_on_cells(table, promises, classes) if same or one.limit not in OF_WHOLE)
+        limits += [replace(one, exact=False) for one in of_file if one.verdict == "fails"]
     below = max(small, *(number for _, _, number in pairs))
     if len(tables) == 2:
         holds = answers[0].verdict(k) == "holds"
     else:
-        joined = unique_in_all(tables, schemas, sizes)
+        joined, rows = unique_in_all(tables, schemas, sizes)
         below = max(below, int(sure_rows(joined, sizes, k, list(zip(pairs, answers, strict=True))).sum()))
-        holds = same and len(joined) == len(tables[0]) and together(list(joined.T), k).holds
+        everybody = same and len(joined) == len(tables[0])
+        holds = everybody and together(list(joined.T), k).holds
+        fails = [one for one in limits if one.verdict == "fails"]
+        sure = limits_on_cells(tables[0].iloc[rows], promises, cells_of(list(joined.T))[0]) if everybody else ()
+        limits = [*fails, *(sure or (replace(one, verdict="cannot tell") for one in limits))]
     verdict = "fails" if below else "holds" if holds else "the files cannot tell"
-    return Proof(k, len(tables), verdict, below, len(tables[0]) if same else None, tuple(pairs))
+    persons = len(tables[0]) if same else None
+    return Proof(k, len(tables), verdict, below, persons, tuple(pairs), limits=worst_of(limits))
 
 
 def in_common(schemas: tuple[Schema, Schema]) -> bool:
@@ -180,8 +210,9 @@ def classes_in(table: pd.DataFrame, schema: Schema) -> Classes:
 
 def unique_in_all(
     tables: Sequence[pd.DataFrame], schemas: Sequence[Schema], class_of: Sequence[Classes]
-) -> NDArray[np.int64]:
-    """Return (q, s) the classes in s releases of the rows whose unchanged values are unique in all of them."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return (q, s) the classes in s releases of the rows whose unchanged values are unique in all of them, and which
+    rows of the first they are (q,)."""
     names = unchanged_in(schemas)
     numbers = value_numbers([table[names] for table in tables], names)
     n = 1 + max(int(number.max(initial=-1)) for number in numbers)
@@ -189,7 +220,9 @@ def unique_in_all(
     classes = np.full((len(tables), n), UNKNOWN, np.int64)
     for own, number, of in zip(classes, numbers, class_of, strict=True):
         own[number] = of
-    return classes[:, unique].T
+    row = np.zeros(n, np.int64)
+    row[numbers[0]] = np.arange(len(tables[0]))
+    return classes[:, unique].T, row[unique]
 
 
 def sure_rows(
@@ -262,6 +295,24 @@ def class_in_table(
     width = int(first.class_of.max(initial=-1)) + 1
     entry = np.searchsorted(joins.first.value * width + joins.first.of_class, values[0] * width + first.class_of)
     return np.asarray(of_entry[entry])
+
+
+def limits_beside_table(
+    original: pd.DataFrame, of_rows: Sequence[Classes], tables: Sequence[pd.DataFrame], proofs: tuple[Proof, Proof],
+    person: Classes | None, promises: Sequence[Promise],
+) -> tuple[CellLimit, ...]:  # fmt: skip
+    """Return what comes of every promised limit: by the values of the table where it tells the class of every row, and
+    where these are released unchanged; else what the files alone prove, of persons only where rows are persons.
+    ``proofs``: of the files alone, and beside the table."""
+    alone, proof = proofs
+    if proof.exact is None:
+        are_rows = person is None
+        return tuple(
+            one if are_rows or one.limit == "l" else replace(one, verdict="cannot tell") for one in alone.limits
+        )
+    names = [name for name in columns_of(promises) if name in original]
+    names = [name for name in names if all(is_unchanged(original[name], one[name]) for one in tables if name in one)]
+    return limits_on_cells(original[names], promises, cells_of(list(of_rows))[0], person)
 
 
 def is_unchanged(original: "pd.Series[Any]", released: "pd.Series[Any]") -> bool:

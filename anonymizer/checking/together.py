@@ -188,11 +188,14 @@ class Bounds:
         return "fails" if fails else "holds" if holds else "the files cannot tell"
 
 
-def bounds(first: ReleasedClasses, second: ReleasedClasses, same_people: bool = True) -> Bounds:
+def bounds(
+    first: ReleasedClasses, second: ReleasedClasses, same_people: bool = True, joins: "Joins | None" = None
+) -> Bounds:
     """Return what two files prove of their cells, without the table. Rows can be one person's when their values in all
     columns that both release unchanged are equal, and their boxes meet. ``same_people``: everybody in one file is in
-    the other; otherwise anybody may be in one alone, and only values that are unique in each join for sure."""
-    joins = joins_of(first, second)
+    the other; otherwise anybody may be in one alone, and only values that are unique in each join for sure. ``joins``:
+    of :func:`joins_of`, where the caller has them."""
+    joins = joins_of(first, second) if joins is None else joins
     surely = joins.surely(same_people)
     width = int(second.class_of.max(initial=-1)) + 1
     cell = joins.first.of_class[joins.i] * width + joins.second.of_class[joins.j]

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.cli.options import read_apart, reading_of
 from anonymizer.cli.project import project_bytes
@@ -61,7 +62,8 @@ def earlier_of(options: argparse.Namespace, flow: Flow) -> tuple[Earlier | Other
         return (*again, Flow(table, project.schema, Settings(**project.parameters)).as_last)
     if options.last_release:
         file = ReleasedFile.of_reading(read_apart(options.last_release, reader=read_released)).under(project.schema)
-        return (*again, LastRelease(file.rows, project.schema, Settings(**project.parameters).k))
+        limits = Settings(**project.parameters).limits
+        return (*again, LastRelease(file.rows, project.schema, limits.k, Promise.of(project.schema, limits)))
     return again if project.last is None else (*again, Uncounted())
 
 
@@ -76,7 +78,7 @@ def made_again(path: str, flow: Flow, before: tuple[Earlier, ...] = ()) -> Earli
         other = Flow(flow.table, claim.schema, settings, **how)
         leaving = replace(other.leaving, bars=())
         if any(digest(leaving.to_bytes(format)) == sha256 for format, sha256 in outputs.items()):
-            return Earlier(other.class_of, other.settings.k)
+            return Earlier(other.class_of, other.settings.k, Promise.of(other.schema, other.limits))
     raise ParameterError(
         f"The release that {Path(path).name} speaks of is not what this table and this key of packing make, so both "
         "cannot be counted together.",

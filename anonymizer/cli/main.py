@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from anonymizer.cli.app import add_app
+from anonymizer.cli.attack import add_attack
 from anonymizer.cli.disclosure import add_disclosure
 from anonymizer.cli.earlier import add_earlier, earlier_of
 from anonymizer.cli.evaluate import add_evaluate
@@ -140,7 +141,7 @@ def run(options: argparse.Namespace) -> int:
 
 def needs_loops(options: argparse.Namespace) -> bool:
     """Return True when a command waits for compiled loops; a check of a file alone does not."""
-    return options.command not in ("app", "compile", "ledger", "risk") and (
+    return options.command not in ("app", "attack", "compile", "ledger", "risk") and (
         options.command != "verify" or bool(options.original)
     )
 
@@ -218,7 +219,7 @@ def add_compile(subparsers: Any) -> None:
 ADDERS: dict[str, Callable[[Any], None]] = {
     "anonymize": add_anonymize, "verify": add_verify, "compile": add_compile, "forest": add_forest,
     "audit": add_forest, "disclosure": add_disclosure, "evaluate": add_evaluate, "risk": add_risk,
-    "hierarchy": add_hierarchy, "ledger": add_ledger, "key": add_key, "app": add_app,
+    "attack": add_attack, "hierarchy": add_hierarchy, "ledger": add_ledger, "key": add_key, "app": add_app,
 }  # fmt: skip
 """What adds each command to the parser."""
 

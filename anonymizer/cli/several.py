@@ -4,9 +4,11 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.checking.several import verify_together
@@ -16,6 +18,7 @@ from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.growing.encode import persons_of
 from anonymizer.provenance.claim import roles_text
 from anonymizer.schema import Column, Schema
+from anonymizer.settings import OF_POPULATION, SETTINGS, Limits
 
 SchemaIn = Callable[[pd.DataFrame, pd.DataFrame | None, argparse.Namespace, None], Schema]
 """What gives the schema of a released file: the file, the table it was made from, the options, and no report."""
@@ -29,20 +32,20 @@ def run_together(options: argparse.Namespace, schema_in: SchemaIn) -> int:
     Raises :class:`ParameterError` for options that speak of one file, :class:`SchemaError` for a column that is in none
     of the files, and what reading them raises.
     """
-    require_together(options)
-    k = int(limits_of(options, None)[0]["k"])
-    original = reading_of(options.original, options).frame if options.original else None
-    files = [ReleasedFile.of_reading(read_apart(path, reader=read_released)) for path in paths_of(options)]
-    schemas = schemas_of([file.rows for file in files], original, options, schema_in)
-    tables = [file.under(schema).rows for file, schema in zip(files, schemas, strict=True)]
-    person = None if original is None else persons_of(original, schemas[0])[0]
-    released = [replace(own, columns=there_in(table, own)) for table, own in zip(tables, schemas, strict=True)]
-    proof = verify_together(tables, released, k=k, original=original, person=person)
+    limits = {name: value for name, value in limits_of(options, None)[0].items() if name in Limits()}
+    k = int(limits.pop("k"))
+    files = read_together(options, schema_in)
+    tables, schemas, original = files.tables, files.schemas, files.original
+    proof = verify_together(tables, files.released, k=k, original=original, person=files.person, **limits)
     if options.json:
         print_json(proof.to_dict())
         return 0 if proof.holds else 1
     print(proof.sentence)
-    for first, second, below in proof.pairs if len(files) > 2 else ():
+    titles = ", ".join(SETTINGS[name].title for name in OF_POPULATION if limits[name] is not None)
+    more = [f"Not asked of groups that all files share: {titles}."] if titles else []
+    for sentence in (*(one.sentence for one in proof.limits), *more):
+        print(sentence[0].upper() + sentence[1:])
+    for first, second, below in proof.pairs if len(tables) > 2 else ():
         names = " and ".join(Path(paths_of(options)[at]).name for at in (first, second))
         print(f"{names}: at least {below:,} in groups of fewer than {k:,}.")
     if original is None and proof.persons is None:
@@ -52,6 +55,32 @@ def run_together(options: argparse.Namespace, schema_in: SchemaIn) -> int:
     for path, schema in zip(paths_of(options), schemas, strict=True):
         print(f"{Path(path).name}: {roles_text(schema)}")
     return 0 if proof.holds else 1
+
+
+class Together(NamedTuple):
+    """Released files that are looked at together: the rows and the schema of each, the ``original`` that they were made
+    from, and whose each of its rows is, where that is known."""
+
+    tables: list[pd.DataFrame]
+    schemas: list[Schema]
+    original: pd.DataFrame | None
+    person: NDArray[np.integer[Any]] | None
+
+    @property
+    def released(self) -> list[Schema]:
+        """The schemas, with the columns that each file has."""
+        pairs = zip(self.tables, self.schemas, strict=True)
+        return [replace(own, columns=there_in(table, own)) for table, own in pairs]
+
+
+def read_together(options: argparse.Namespace, schema_in: SchemaIn) -> Together:
+    """Return the files that the options name. Raises what :func:`run_together` raises."""
+    require_together(options)
+    original = reading_of(options.original, options).frame if options.original else None
+    files = [ReleasedFile.of_reading(read_apart(path, reader=read_released)) for path in paths_of(options)]
+    schemas = schemas_of([file.rows for file in files], original, options, schema_in)
+    tables = [file.under(schema).rows for file, schema in zip(files, schemas, strict=True)]
+    return Together(tables, schemas, original, None if original is None else persons_of(original, schemas[0])[0])
 
 
 def paths_of(options: argparse.Namespace) -> list[str]:
@@ -73,7 +102,7 @@ def require_together(options: argparse.Namespace) -> None:
                 remedy="Name released files: several releases are checked together as files.",
             )
     for name in ("report", "clean_copy", "key"):
-        if getattr(options, name):
+        if getattr(options, name, None):
             raise ParameterError(
                 f"--{name.replace('_', '-')} speaks of one file, and several are named.", remedy="Leave it out."
             )

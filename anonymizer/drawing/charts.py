@@ -3,7 +3,7 @@
 Titles are sentences with the number.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -310,6 +310,30 @@ def loss_figure(ncp_by_column: Mapping[str, float]) -> Any:
         height=80 + 28 * len(names),
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
     )
+    return figure
+
+
+CANDIDATES = ("#86203d", "#cd5848", "#c9dccd", "#8fb79b")
+"""Colours of who has one candidate, fewer than k, k, and twice as many."""
+
+
+def candidates_figure(names: Sequence[str], people: Sequence[Sequence[int]], labels: Sequence[str]) -> Any:
+    """Return a figure of how many people have how many candidates: a bar for each of some ``labels``, parted by the
+    steps that ``names`` has (s,), of ``people`` (bars, s)."""
+    import plotly.graph_objects as go
+
+    figure, colours = go.Figure(), CANDIDATES if len(names) == len(CANDIDATES) else CANDIDATES[:1] + CANDIDATES[2:]
+    for step, (name, colour) in enumerate(zip(names, colours, strict=True)):
+        figure.add_bar(
+            y=list(labels), x=[bar[step] for bar in people], name=name, orientation="h", marker_color=colour,
+            hovertemplate="%{y}: %{x:,.0f} people with " + name + "<extra></extra>",
+        )  # fmt: skip
+    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_xaxes(title_text="people, by candidates", rangemode="tozero")
+    figure.update_layout(
+        barmode="stack", height=120 + 44 * len(labels), margin={"l": 10, "r": 10, "t": 34, "b": 10},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "traceorder": "normal"},
+    )  # fmt: skip
     return figure
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from anonymizer.checking.linkage import LookAlikes
+from anonymizer.checking.linkage import LookAlikes, owned_in
 from anonymizer.gate.finding import Finding, Severity, leave_out, share_text
 from anonymizer.values import plural, value_text
 
@@ -52,6 +52,12 @@ def shared_values(column: "pd.Series[Any]", alike: LookAlikes) -> tuple[Shared, 
         )
         for place in order
     )  # fmt: skip
+
+
+def values_in_classes(released: pd.DataFrame, alike: LookAlikes, name: str) -> tuple[int, int]:
+    """Return how many values a column has in the released rows, and how many in the class that has fewest."""
+    codes, distinct = pd.factorize(released[name])
+    return len(distinct), int(owned_in(alike, codes).persons.min())
 
 
 def of_unusual(name: str, values: Sequence[Shared], finding: Finding) -> Finding:

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.checking.cell_limits import CellLimit, Promise, changed_cells, limits_on_cells, worst_of
 from anonymizer.checking.together import Classes, Together, cells_of, together
-from anonymizer.gate.earlier import Now, classes_of_persons, of_cells
+from anonymizer.gate.earlier import Now, classes_of_persons, of_cells, of_limits
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.ledger.chain import ReleaseEntry
 from anonymizer.ledger.members import Members, Words, classes_of_rows, digests_of_persons, prints_of, record_digests
@@ -39,8 +40,8 @@ class LedgerCells:
     in earlier releases alone. Where persons have ``several`` rows, ``aligned``: s of (n,), the class of each row in a
     release of this very table, ``None`` of another one. ``related`` (s): whether a release has somebody of this table,
     directly or by way of others. ``recognised``: how many of the table are in the ledger; ``unknown``: the line of each
-    release of which nobody can be recognised, why, and what
-    columns of both tables tell.
+    release of which nobody can be recognised, why, and what columns of both tables tell. ``promises`` (s): what each
+    release promised besides k.
     """
 
     lines: tuple[int, ...]
@@ -54,6 +55,7 @@ class LedgerCells:
     related: tuple[bool, ...]
     recognised: int
     unknown: tuple[tuple[int, str, str], ...] = ()
+    promises: tuple[Promise, ...] = ()
 
     @property
     def rows(self) -> tuple[NDArray[np.int64], ...]:
@@ -79,6 +81,29 @@ class LedgerCells:
             return by_person
         by_row = together([*rows, np.asarray(class_of, np.int64)], self.required(k), self.unit)
         return by_row if len(rows) == len(counted) else max(by_row, by_person, key=lambda one: one.below)
+
+    def limits(self, now: Now) -> tuple[tuple[CellLimit, ...], tuple[CellLimit, ...], int]:
+        """Return what comes of every limit besides k that a release and the earlier ones of its people promise, where
+        all of a cell are in the table: of those on values, and of those on what is known of the population; and how
+        many persons the others have."""
+        counted = self.counted(now.k)
+        before = [self.promises[at] for at in counted if self.related[at]]
+        how = [now.promise, *before]
+        earlier, who = [self.classes[at] for at in counted], self.unit if self.several else None
+        cell, sizes = cells_of([*earlier, self.beside(now.class_of)])
+        changed = changed_cells(earlier, cell, sizes)
+        absent = np.bincount(cell[self.present :][cell[self.present :] >= 0], minlength=len(sizes)) > 0
+        of_unit = np.where(np.append(absent, True)[cell], -1, cell)
+        ways = [(np.append(of_unit, -1)[self.unit], changed)]
+        rows = [rows for rows in (self.aligned[at] for at in counted) if rows is not None]
+        if self.several and rows:
+            of_row, n_rows = cells_of([*rows, np.asarray(now.class_of, np.int64)])
+            by_row = of_row, changed_cells(rows, of_row, n_rows)
+            ways = [by_row] if len(rows) == len(counted) else [*ways, by_row]
+        answers = [limits_on_cells(now.values, how, own, who, before, new) for own, new in ways]
+        risks = [now.risks(before, own, new) for own, new in ways]
+        of_values, of_people = (worst_of(one for some in each for one in some) for each in (answers, risks))
+        return of_values, of_people, int(sizes[absent & changed].sum())
 
     def required(self, k: int) -> int:
         """Return the k that cells need beside a release that promises ``k``: the largest that its people were
@@ -146,14 +171,15 @@ def cells_of_table(
         if why:
             unknown.append((entry.line, why, _in_common(table, entry, key)))
             continue
-        usable.append((entry.line, entry.k, day_text(entry.at)))
+        usable.append((entry.line, entry.k, day_text(entry.at), entry.promise))
         classes.append(own)
         aligned.append(rows if several else None)
         here |= inside[:present]
-    lines, k, days = zip(*usable, strict=True) if usable else ((), (), ())
+    lines, k, days, promises = zip(*usable, strict=True) if usable else ((), (), (), ())
     related = _related(classes, present)
     return LedgerCells(
-        lines, k, days, unit, tuple(classes), present, tuple(aligned), several, related, int(here.sum()), tuple(unknown)
+        lines, k, days, unit, tuple(classes), present, tuple(aligned), several, related, int(here.sum()),
+        tuple(unknown), promises,
     )  # fmt: skip
 
 
@@ -224,6 +250,11 @@ def findings_of(cells: LedgerCells, now: Now) -> tuple[Finding, ...]:
         return tuple(findings) or (_nobody_here(),)
     line = cells.same_as(now.class_of)
     findings.append(_counted(cells, now) if line is None else _same(cells, line))
+    *limits, elsewhere = cells.limits(now)
+    who = "1 person" if elsewhere == 1 else f"{elsewhere:,} people"
+    unknown = f"In the groups of {who} not all values are known: some are not in this table." if elsewhere else ""
+    for some in limits:
+        findings += of_limits(some, _before(cells, now.k), now.repairs, unknown)
     if (most := cells.required(now.k)) > now.k:
         day = next(day for day, *of in zip(cells.days, cells.k, cells.related, strict=True) if of == [most, True])
         findings.append(
@@ -259,7 +290,7 @@ def _same(cells: LedgerCells, line: int) -> Finding:
 
 def _counted(cells: LedgerCells, now: Now) -> Finding:
     counted = [cells.classes[at] for at in cells.counted(now.k)]
-    before = f"the release of {cells.days[0]}" if len(cells.lines) == 1 else f"the {len(counted):,} releases before"
+    before = _before(cells, now.k)
     both = cells.together(now.class_of, now.k)
     finding = of_cells(both, before, repairs=now.repairs)
     if both.holds:
@@ -274,6 +305,12 @@ def _counted(cells: LedgerCells, now: Now) -> Finding:
     leavers = _leavers(own, cell, sizes, earlier, both.k)
     detail = " ".join([*leavers, *_comers(own, earlier, now.k), KEEP])
     return replace(finding, detail=detail, repairs=() if leavers else finding.repairs)
+
+
+def _before(cells: LedgerCells, k: int) -> str:
+    """Return what the releases that count are called."""
+    several = f"the {len(cells.counted(k)):,} releases before"
+    return f"the release of {cells.days[0]}" if len(cells.lines) == 1 else several
 
 
 def _leavers(own: Classes, cell: Classes, sizes: NDArray[np.int64], earlier: Classes, k: int) -> list[str]:

@@ -18,9 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from anonymizer.checking.cell_limits import LEAST, Promise
 from anonymizer.digests import digest
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.json_value import JsonValue, parse
+from anonymizer.schema import Column, Kind, Role
+from anonymizer.settings import OF_POPULATION, Limits
 
 FORMAT, VERSION = "copse-ledger", 1
 KINDS = ("table", "release", "forest", "tree", "withdrawn", "merge", "note")
@@ -92,7 +95,7 @@ class ReleaseEntry:
     """What later releases need of the entry of a release: its ``line``, when it was made, the ``k`` that it promised;
     of its table the column that says whose each row is, ``None`` without one, whether ids that differ in writing only
     are one person's, the quasi-identifying columns, the ``prints`` of all columns, and that of its ``rows``, "" where
-    each person has one; the ``file`` of its members and the digest of that."""
+    each person has one; the ``file`` of its members and the digest of that; and the ``promise`` besides k."""
 
     line: int
     at: str
@@ -104,6 +107,7 @@ class ReleaseEntry:
     rows: str
     file: str
     sha256: str
+    promise: Promise = Promise()
 
     @classmethod
     def of(cls, line: int, entry: Mapping[str, Any]) -> "ReleaseEntry":
@@ -118,6 +122,7 @@ class ReleaseEntry:
             tuple(name for name, words in columns.items() if words and words[0].value == "quasi-identifying"),
             {name: text.text(16) for name, text in table.field("print").fields().items()},
             "" if rows.absent else rows.text(16), _file_in(members), members.field("sha256").sha256(),
+            _promise_in(value.field("settings"), columns),
         )  # fmt: skip
 
 
@@ -148,14 +153,34 @@ class ForestEntry:
 
 
 def real_in(value: JsonValue) -> float:
-    """Return a number above 0, which stands as text where it is not whole. Raises :class:`ReadError` for any other."""
-    try:
-        number = float(value.text(40) if isinstance(value.value, str) else value.number(0))
-    except ValueError:
-        number = 0
+    """Return a number above 0. Raises :class:`ReadError` for any other."""
+    number = _number_in(value)
     if not 0 < number < math.inf:
         value.refuse("a number above 0 was expected")
     return number
+
+
+def _promise_in(settings: JsonValue, columns: Mapping[str, Sequence[JsonValue]]) -> Promise:
+    """Return what a release promised besides k, by its settings."""
+    fields = {name: settings.field(name) for name in (*LEAST, *OF_POPULATION)}
+    limits = {name: _number_in(field) for name, field in fields.items() if not field.absent and name != "k_map"}
+    limits |= {} if fields["k_map"].absent else {"k_map": fields["k_map"].whole(1)}
+    sensitive = [
+        Column(name, Role.SENSITIVE, Kind(words[1].one_of([*Kind])))
+        for name, words in columns.items()
+        if len(words) > 1 and words[0].value == "sensitive"
+    ]
+    return Promise(settings.build(lambda: Limits(**limits)), tuple(sensitive))
+
+
+def _number_in(field: JsonValue) -> float:
+    """Return a number, which stands as text where it is not whole."""
+    if isinstance(field.value, str):
+        try:
+            return float(field.value)
+        except ValueError:
+            field.refuse("this is no number")
+    return field.number()
 
 
 def _file_in(value: JsonValue) -> str:

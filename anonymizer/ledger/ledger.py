@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.together import Together
 from anonymizer.digests import digest
 from anonymizer.errors import GuaranteeError, ParameterError, ReadError
@@ -43,6 +44,7 @@ from anonymizer.provenance.report import Report
 from anonymizer.releasing.files import write_file, write_once
 from anonymizer.releasing.key import key_in, read_key
 from anonymizer.releasing.release import Release
+from anonymizer.releasing.treat import treated_table
 from anonymizer.schema import Schema
 
 ENDING, MEMBERS, KEY = ".copse-ledger", ".ledger-members", ".ledger-key"
@@ -190,7 +192,8 @@ class Ledger:
         class_of = Earlier.of(release, len(table), k).class_of
         released = release.frame(shared=True)
         boxes, class_of = boxes_of(released[list(schema.quasi_identifying)], class_of, release.order)
-        now = Now(table, schema, released, class_of, k, person)
+        promise = Promise.of(schema, report.provenance.parameters)
+        now = Now(table, schema, released, class_of, k, person, promise=promise, treated=treated_table(table, schema))
         with self._writing() as chain:
             cells = self._cells(chain, table, schema, person)
             _require_reasons(findings_of(cells, now), report)
@@ -438,9 +441,14 @@ class LedgerReleases:
 
     def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
         """Return those that somebody of a table is in."""
-        cells = self.ledger.cells(table, schema)
-        ways = zip(cells.rows, cells.k, strict=True)
-        return tuple(Earlier(rows, k) for rows, k in ways if (rows >= 0).any())
+        cells, entries = self.ledger.cells(table, schema), {entry.line: entry for entry in self.ledger.read().releases}
+        prints = prints_of(table[list(schema.sensitive)], self.ledger.require_key())
+        answers = []
+        for at, (line, rows) in enumerate(zip(cells.lines, cells.rows, strict=True)):
+            same = all(entries[line].prints.get(name) == one for name, one in prints.items())
+            whole = same and not (cells.classes[at][cells.present :] >= 0).any()
+            answers.append(Earlier(rows, cells.k[at], cells.promises[at], whole))
+        return tuple(one for one in answers if (one.class_of >= 0).any())
 
 
 def merge_ledgers(first: Ledger, second: Ledger, path: str | Path, by: str = "") -> Ledger:

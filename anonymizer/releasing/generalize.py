@@ -27,7 +27,7 @@ from anonymizer.releasing.release import Release, ReleasedColumn
 from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.tiers import Groups, Made, Parts, refine_groups, tiered, tiered_strict, uniform
 from anonymizer.releasing.treat import treated_table
-from anonymizer.releasing.units import keep
+from anonymizer.releasing.units import Holds, keep
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import SHORT, Limits, name_of, offer
 from anonymizer.values import value_text
@@ -116,14 +116,15 @@ def divide(
     rows: NDArray[np.int64] | None = None,
     sequence: NDArray[np.int64] | None = None,
     earlier: Sequence[NDArray[np.int64]] = (),
+    holds: Holds | None = None,
 ) -> Parts:
     """Return which records share a box, by a key of :data:`GENERALIZERS`; see :func:`generalize` for the others.
 
     ``memory``, ``progress``: of :class:`anonymizer.releasing.tiers.Groups`. ``rows`` (n',): the records that are not
     left out, ascending, which alone are then in parts; all by default.
     ``sequence`` (n,): the order in which a generalizer gets the records, by default as they stand. ``earlier``: the
-    classes of the records in earlier releases, (n,) each, which the groups keep instead, whatever the generalizer:
-    see :func:`anonymizer.releasing.units.keep`.
+    classes of the records in earlier releases, (n,) each, which the groups keep instead, whatever the generalizer, and
+    ``holds``: see :func:`anonymizer.releasing.units.keep`.
     """
     if leaf is None:
         from anonymizer.growing.records import descend
@@ -144,7 +145,8 @@ def divide(
             remedy="Choose pack, or do not keep earlier releases.",
         )
     if earlier:
-        return keep(groups, [classes if rows is None else classes[rows] for classes in earlier], k, rng)
+        before = [classes if rows is None else classes[rows] for classes in earlier]
+        return keep(groups, before, k, rng, holds)
     parts = GENERALIZERS[method](groups, k, rng)
     parts = parts if parts.made.method else replace(parts, made=Made(method))
     return parts if sequence is None else parts.take(np.argsort(sequence if rows is None else sequence[rows]))

@@ -8,7 +8,7 @@ the limits, else runs of them along a line, divided so that their hulls lose lea
 the earlier ones is a union of units, each of which has k persons, or is a whole earlier cell.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,10 +41,16 @@ DECIMALS = 9
 """Distances to the middle of a unit that agree in so many are equal."""
 
 
-def keep(groups: Groups, earlier: Sequence[Classes], k: int, rng: np.random.Generator) -> Parts:
+Holds = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+"""Whether parts keep all that releases promise besides k (parts,), from the part of each record (n,)."""
+
+
+def keep(
+    groups: Groups, earlier: Sequence[Classes], k: int, rng: np.random.Generator, holds: Holds | None = None
+) -> Parts:
     """Return groups of at least k persons that are unions of units of earlier releases. ``earlier``: of each of these
     the class of each record (n,), -1 of those that were left out; ``rng``: the secret, as of
-    :func:`anonymizer.releasing.pack.pack`.
+    :func:`anonymizer.releasing.pack.pack`; ``holds``: judges parts of cells, which are not divided where it fails.
 
     Raises :class:`GuaranteeError` where fewer than k persons are in none of the earlier releases: these have to wait
     (:func:`rows_that_stay`), and :class:`ParameterError` for limits that cannot be summed up along a line.
@@ -59,14 +65,14 @@ def keep(groups: Groups, earlier: Sequence[Classes], k: int, rng: np.random.Gene
     limits, encoded = limits.but(k=max(k, limits.k)), groups.encoded
     cell = cells_of(earlier)[0] + 1
     rows_that_stay(earlier, limits.k, encoded.person, 0.0)
-    region = snap(cell, groups.group[groups.leaf], limits.k, encoded.person)
+    region = snap(cell, groups.group[groups.leaf], limits.k, encoded.person, holds)
     inside = parts_of(cell, region)[1]
     secret = Secret.of(encoded.encodings, rng)
     scale = scale_of(encoded.encodings, secret.weight)
     numbers = secret.numbers(encoded.codes.columns, encoded.n_records)
     order = np.argsort(numbers, kind="stable")
     line = replace(lay_line(encoded, inside, order, secret.scale(encoded.encodings)), scale=scale)
-    group = pack_line(line, limits.k, wants_of(line, encoded, limits))
+    group = undivided(pack_line(line, limits.k, wants_of(line, encoded, limits)), inside, holds)
     if not enough_in_each(group, encoded.person, limits):
         place = places_on_a_line(encoded, group, numbers, secret, scale)
         line = line_of_units(encoded, group, place, scale)
@@ -101,17 +107,34 @@ def rows_that_stay(earlier: Sequence[Classes], k: int, person: Classes | None, s
     return np.delete(np.arange(n), rows)
 
 
-def snap(cell: Classes, region: Classes, k: int, person: Classes | None = None) -> NDArray[np.int64]:
+def undivided(unit: NDArray[np.int64], part: NDArray[np.int64], holds: Holds | None) -> NDArray[np.int64]:
+    """Return the unit of each record (n,), in which a part is one unit where any of its units fails. ``unit`` (n,);
+    ``part`` (n,): of a cell, that holds each unit."""
+    if holds is None:
+        return unit
+    fails = np.bincount(part, ~holds(unit)[unit]) > 0
+    n_units = int(unit.max()) + 1
+    return np.asarray(np.unique(np.where(fails[part], n_units + part, unit), return_inverse=True)[1])
+
+
+def snap(
+    cell: Classes, region: Classes, k: int, person: Classes | None = None, holds: Holds | None = None
+) -> NDArray[np.int64]:
     """Return the region of each record (n,) so that of every cell no region has 1 to k - 1 persons, but where the whole
     cell has: the part of a cell in a region stays when it has k persons, and goes to the region that has most of the
     cell otherwise, the lower of equals. ``person`` (n,): whose each record is, -1 for nobody's, where these are not
-    persons."""
+    persons. A part stays where it ``holds``, too; a cell of which a part then fails is in one region."""
     pairs, part = parts_of(cell, region)
     persons = persons_in(part, person, pairs.shape[1])
     first = np.lexsort((pairs[1], -persons, pairs[0]))
     first = first[np.append(True, np.diff(pairs[0, first]) != 0)]
     most = pairs[1, first][np.searchsorted(pairs[0, first], pairs[0])]
-    return np.asarray(np.where(persons >= k, pairs[1], most)[part])
+    if holds is None:
+        return np.asarray(np.where(persons >= k, pairs[1], most)[part])
+    stays = np.where((persons >= k) & holds(part), pairs[1], most)[part]
+    after, of_record = parts_of(cell, stays)
+    fails = np.isin(cell, after[0, ~holds(of_record)])
+    return np.asarray(np.where(fails, most[part], stays))
 
 
 def parts_of(cell: Classes, region: Classes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -31,6 +31,7 @@ from anonymizer.attacks.attackers import (
     guess,
 )
 from anonymizer.attacks.downcoding import downcode
+from anonymizer.attacks.joint import OverReleases, attack_beside_table
 from anonymizer.attacks.minimality import minimality as ways_of
 from anonymizer.attacks.outcome import Inference, Outcome, Rate
 from anonymizer.attacks.rerun import SECRETS
@@ -169,6 +170,20 @@ def attack_release(flow: Flow, **options: Any) -> Attacks:
     :func:`attack`."""
     table = flow.table.iloc[flow.staying] if flow.left_out else flow.table
     return attack(table, flow.released, flow.schema, flow.codes_there, flow=flow, **options)
+
+
+def attack_over_releases(flow: Flow) -> OverReleases | None:
+    """Return what the release of a flow tells together with the earlier ones that it is counted with, of the people of
+    its table; ``None`` where none of these is known row by row. Values are counted where all are releases of this very
+    table: another one's are not here, and only people who are in this release are then counted."""
+    earlier = [own for one in flow.earlier for own in one.of_rows(flow.table, flow.schema)]
+    if not earlier:
+        return None
+    class_of, same = np.asarray(flow.class_of), all(one.whole for one in earlier)
+    releases = [one.class_of if same else np.where(class_of >= 0, one.class_of, -1) for one in earlier]
+    values = flow.treated[[name for name in flow.schema.sensitive if same]]
+    k = max(flow.settings.k, *(one.k for one in earlier))
+    return attack_beside_table([*releases, class_of], values, flow.schema, k, flow.encoded.person)
 
 
 def singling_out(scene: Scene) -> tuple[Outcome, ...]:

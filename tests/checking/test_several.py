@@ -16,6 +16,8 @@ from anonymizer.cells import Cell
 from anonymizer.checking import together as module
 from anonymizer.checking.several import Proof, class_in_table, verify_together
 from anonymizer.checking.together import ReleasedClasses, Together, bounds, cells_meet, joins_of, together
+from tests import naive_verify as naive
+from tests.checking.test_together import cases
 from tests.sweeps import few
 
 QI = ["age", "sex", "postcode"]
@@ -304,3 +306,93 @@ def test_verify_together__refuses_what_does_not_go_together() -> None:
     ):
         with pytest.raises(an.ParameterError):
             verify_together(releases, **{"schema": SCHEMA, "k": 2, **more})  # type: ignore[arg-type]
+
+
+# What files prove of limits besides k.
+
+
+@given(people_in_groups, st.booleans(), st.integers(2, 3))
+@settings(max_examples=few(300, 40), deadline=None)
+def test_limits__that_files_prove_are_true_of_any_groups(
+    rows: list[tuple[int, str, int, int, int]], everybody: bool, n_files: int
+) -> None:
+    """What fails or holds by the files does so by counting the cells of the true people; with the table it is equal."""
+    ages, illness, *groups = zip(*rows, strict=True)
+    groups = [[abs(one) if everybody else one for one in own] for own in groups[:n_files]]
+    people = people_of(ages, "".join(illness))
+    tables = [with_boxes(people, own) for own in groups]
+    if not all(map(len, tables)):
+        return
+    orders = [np.flatnonzero(np.asarray(own) >= 0) for own in groups]
+    boxes = naive.joined(tables, orders, ["age"], len(people))
+    there = [row for row, box in enumerate(boxes) if any(one is not None for one in box)]
+    cells, values = [boxes[row] for row in there], [illness[row] for row in there]
+    limits = {"l": 2, "entropy_l": 1.9, "t": 0.45}
+    mixed, apart = naive.entropy_l(cells, values), naive.closeness(cells, values, None)
+    below = naive.people_below(boxes, list(illness), 2)
+    truth = {"l": below > 0, "entropy_l": (mixed or 0) < 1.9, "t": apart > 0.45 + 1e-9}
+    alone = verify_together(tables, SCHEMA, k=1, **limits)
+    beside = verify_together(tables, SCHEMA, k=1, original=people, orders=orders, **limits)
+    assert [one.limit for one in beside.limits] == list(limits)
+    for one in beside.limits:
+        assert (one.verdict == "fails") == truth[one.limit]
+        assert one.verdict != "cannot tell"
+    for one in alone.limits:
+        assert one.verdict != "fails" or truth[one.limit], one
+        assert one.verdict != "holds" or not truth[one.limit], one
+        assert one.limit != "l" or one.below <= below
+    assert beside.limits[0].below == below
+    assert alone.overall != "holds" or beside.overall == "holds"
+
+
+def test_limits__of_the_worked_case_fail_by_the_files_alone() -> None:
+    """Costs are distinct, so all rows join; by illness alone some values of a cell are sure."""
+    for case in cases("ledger_worked"):
+        schema = an.Schema(
+            (
+                an.Column("age", an.Role.QUASI_IDENTIFYING, an.Kind.NUMERIC),
+                an.Column("illness", an.Role.SENSITIVE, an.Kind.CATEGORICAL),
+                an.Column("cost", an.Role.SENSITIVE, an.Kind.NUMERIC),
+            ),
+            "illness",
+        )
+        tables = [pd.DataFrame(of["rows"])[["age", "illness", "cost"]] for of in case["releases"]]
+        tables = [table.assign(age=[f"[{low}, {high}]" for low, high in table["age"]]) for table in tables]
+        proof = verify_together(tables, schema, k=2, l=2)
+        ill, cost = proof.limits
+        assert (proof.verdict, proof.overall) == ("holds", "fails")
+        assert (ill.verdict, ill.below, cost.verdict) == ("fails", 2, "holds")
+        assert ill.sentence == "at least 2 people are in groups with fewer than 2 values of illness (at worst 1)."
+        assert proof.to_dict()["verdict"] == "fails"
+        assert verify_together(tables, schema, k=2).overall == "holds"
+
+
+def test_limits__on_a_column_that_one_file_lacks_are_not_known() -> None:
+    people = people_of([1, 2, 3, 4], "abab")
+    first, second = with_boxes(people, [0, 0, 1, 1]), with_boxes(people, [0, 0, 0, 0])
+    proof = verify_together([first, second[["age"]]], [SCHEMA, an.Schema((SCHEMA["age"],))], k=1, l=2)
+    assert (proof.limits[0].verdict, proof.overall) == ("cannot tell", "the files cannot tell")
+    shares = verify_together([first, second], SCHEMA, k=1, share_max=0.4)
+    (share,) = shares.limits
+    assert (share.verdict, share.below) == ("fails", 4)
+    assert verify_together([first, second], SCHEMA, k=1, share_max=0.5).limits[0].verdict in ("holds", "cannot tell")
+
+
+def test_limits__of_numbers_are_proved_where_all_rows_join() -> None:
+    schema = an.Schema(
+        (
+            an.Column("age", an.Role.QUASI_IDENTIFYING, an.Kind.NUMERIC),
+            an.Column("illness", an.Role.SENSITIVE, an.Kind.NUMERIC),
+        ),
+        "illness",
+    )
+    people = pd.DataFrame({"age": range(8), "illness": [1.0, 2.0, 9.0, 8.0, 1.5, 8.5, 2.5, 7.5]})
+    tables = [with_boxes(people, [0, 0, 0, 0, 1, 1, 1, 1]), with_boxes(people, [0, 0, 1, 1, 2, 2, 2, 2])]
+    limits = {"rsd_min": 0.1, "spread_min": 0.2, "t": 0.3, "l": 2}
+    alone = verify_together(tables, schema, k=1, **limits)
+    orders = [np.arange(8)] * 2
+    beside = verify_together(tables, schema, k=1, original=people, orders=orders, **limits)
+    assert {one.verdict for one in alone.limits} == {"holds", "fails"}
+    for one, other in zip(alone.limits, beside.limits, strict=True):
+        assert (one.limit, one.verdict, one.below) == (other.limit, other.verdict, other.below)
+        assert one.verdict == "holds" or one.achieved == pytest.approx(other.achieved)

@@ -20,6 +20,7 @@ ROLES = ["--quasi-identifying", f"{AGE},{TOWN}", "--sensitive", ILL]
 COMMANDS = {
     "anonymize": ["anonymize", "people.csv", *ROLES, "--k", "3"],
     "verify": ["verify", "people.csv", *ROLES, "--k", "1"],
+    "attack": ["attack", "people.csv", "people.csv", *ROLES, "--k", "1"],
     "forest": ["forest", "people.csv", "--target", ILL],
     "audit": ["audit", "--mode", "strict", "--runs", "200", "--seed", "1", "--classes", "2"],
     "disclosure": ["disclosure", "people.csv", *ROLES[:2], "--target", ILL, "--max-depth", "2"],

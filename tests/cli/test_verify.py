@@ -377,6 +377,12 @@ def test_several_files__are_held_together(capsys: Capture) -> None:
     assert main(["verify", "one.csv", "one.csv", *roles, "--original", "people.csv"]) in (0, 1)
     assert main(["verify", "one.csv", "two.csv", "one.csv", *roles]) == 1
     assert "one.csv and two.csv: at least " in capsys.readouterr().out
+    assert main(["verify", "one.csv", "two.csv", *roles, "--l", "5", "--original", "people.csv"]) == 1
+    words = "people are in groups with fewer than 5 values of diagnosis"
+    assert words in capsys.readouterr().out
+    assert main(["verify", "one.csv", "two.csv", *roles, "--l", "5", "--risk-max", "0.5", "--json"]) == 1
+    (limit,) = json.loads(capsys.readouterr().out)["limits"]
+    assert (limit["limit"], limit["column"], limit["required"]) == ("l", "diagnosis", 5)
     Path("fewer.csv").write_bytes(b"".join(Path("two.csv").read_bytes().splitlines(keepends=True)[:-30]))
     assert main(["verify", "one.csv", "fewer.csv", *roles]) == 1
     assert "The files need not hold the same people" in capsys.readouterr().out
@@ -397,3 +403,23 @@ def test_several_files__refuse_what_is_of_one(more: list[str], problem: str, cap
     assert main(["verify", "one.csv", "two.csv", *roles]) == 0
     assert main(["verify", "one.csv", more[0], *roles, *more[1:]]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_attack__says_what_several_files_tell_together(capsys: Capture) -> None:
+    roles = two_releases()
+    capsys.readouterr()
+    assert main(["attack", "one.csv", "two.csv", *roles]) == 0
+    alone = capsys.readouterr().out
+    assert "By the files alone: every figure is at least so large." in alone
+    assert "rows (" in alone
+    assert main(["attack", "one.csv", "two.csv", *roles, "--original", "people.csv", "--json"]) == 0
+    beside = json.loads(capsys.readouterr().out)
+    assert beside["headline"].startswith(("Both releases together leave", "The files alone"))
+    assert (beside["releases"], beside["k"], beside["values"][0]["column"]) == (2, 5, "diagnosis")
+    assert beside["below"] <= 300
+    if beside["exact"]:
+        assert sum(beside["steps"][1]) == 300
+    assert main(["attack", "one.csv", *roles]) == 2
+    assert "Only one release is named." in capsys.readouterr().err
+    assert main(["attack", "one.csv", "none.csv", *roles]) == 2
+    assert "none.csv is no file" in capsys.readouterr().err

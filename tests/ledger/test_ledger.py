@@ -29,6 +29,8 @@ from anonymizer.ledger.lock import lock_ledger
 from anonymizer.ledger.members import RECORD, person_digests
 from anonymizer.pipeline import Result, run_flow
 from anonymizer.settings import Settings
+from anonymizer.studies.attack import attack_over_releases
+from tests import naive_verify
 from tests.conftest import ROOT
 
 KEY = bytes(range(32))
@@ -476,3 +478,48 @@ def test_killed_writer__leaves_the_ledger_whole_at_any_step(tmp_path: Path) -> N
 def steps_in(text: str) -> list[tuple[str, int, int]]:
     """The steps that a program printed."""
     return [(name, int(step), int(entries)) for name, step, entries in re.findall(r"\('(\w+)', (\d+), (\d)\)", text)]
+
+
+def test_limits__of_earlier_entries_are_asked_of_what_releases_leave_together(tmp_path: Path) -> None:
+    """A pandas count over the released files agrees with the gate, and groups that keep the entry keep its promise."""
+    ledger = Ledger.new(tmp_path / "limits", KEY)
+    promised = made(ledger, l=4)
+    ledger.write(tmp_path / "y1.csv", NUMBERED, promised.release, promised.report)
+    (entry,) = ledger.read().releases
+    assert (entry.promise.limits.l, [one.name for one in entry.promise.sensitive]) == (4, ["diagnosis"])
+    other = made(ledger, grouping="median-mondrian", k=12)
+    files = [result.release.frame() for result in (promised, other)]
+    orders = [result.release.order for result in (promised, other)]
+    rows = naive_verify.joined(files, orders, QI, len(NUMBERED))
+    below = naive_verify.people_below(rows, NUMBERED["diagnosis"].tolist(), 4)
+    (finding,) = (one for one in together_of(other) if one.key.startswith("together: limits"))
+    assert 0 < below < len(NUMBERED)
+    assert f"{below:,} of 400 people are in groups with fewer than 4 values of diagnosis" in finding.sentence
+    with pytest.raises(GuaranteeError, match="in groups"):
+        add(ledger, other)
+    flow = flow_of(ledger, grouping="least", k=12).but(keep=True)
+    rows = naive_verify.joined([files[0], flow.release.frame()], [orders[0], flow.release.order], QI, len(NUMBERED))
+    assert naive_verify.people_below(rows, NUMBERED["diagnosis"].tolist(), 4) == 0
+    assert [one.severity for one in flow.gate.findings if one.key.startswith("together: limits")] == [Severity.FINE]
+
+
+def test_entry__of_this_very_table_tells_its_values(first: tuple[Ledger, Result]) -> None:
+    ledger, result = first
+    (releases,) = ledger.earlier
+    (same,) = releases.of_rows(NUMBERED, SCHEMA)
+    assert same.whole
+    assert np.array_equal(same.class_of[result.release.order] >= 0, np.ones(len(result.release.order), bool))
+    others = NUMBERED.assign(diagnosis=["flu"] * len(NUMBERED)), NUMBERED.head(300)
+    assert not any(one.whole for table in others for one in releases.of_rows(table, SCHEMA))
+    answer = attack_over_releases(flow_of(ledger))
+    assert answer is not None
+    assert [one.column for one in answer.values] == ["diagnosis"]
+    assert attack_over_releases(flow_of(ledger, NUMBERED.head(300))).values == ()
+
+
+def test_limits__of_an_entry_stand_as_text_where_they_are_not_whole(tmp_path: Path) -> None:
+    ledger = Ledger.new(tmp_path / "limits", KEY)
+    result = made(ledger, t=0.7, entropy_l=1.5)
+    add(ledger, result)
+    (entry,) = ledger.read().releases
+    assert (entry.promise.limits.t, entry.promise.limits.entropy_l, entry.promise.limits.l) == (0.7, 1.5, None)

@@ -14,7 +14,7 @@ from tests.pages.forest import grow
 from tests.pages.forest import open_page as open_forest
 from tests.pages.forest import session as forest_session
 from tests.pages.test_data import open_page as open_data
-from tests.pages.test_data import session_of, texts
+from tests.pages.test_data import session_of
 from tests.pages.test_folder import places
 from tests.pages.test_folder import session as in_pieces
 from tests.pages.test_gate import open_page as open_gate

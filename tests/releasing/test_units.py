@@ -21,7 +21,7 @@ from anonymizer.groups.hulls import scale_of
 from anonymizer.growing.encode import encode
 from anonymizer.releasing.pack import pack_line
 from anonymizer.releasing.tiers import Groups
-from anonymizer.releasing.units import keep, line_of_units, medoids, rows_that_stay, snap, waiting
+from anonymizer.releasing.units import keep, line_of_units, medoids, rows_that_stay, snap, undivided, waiting
 from anonymizer.settings import Limits, Settings
 from anonymizer.studies.attack import attack_release
 from tests.checking.test_together import cases
@@ -126,6 +126,44 @@ def test_medoids__are_nearest_to_the_middle() -> None:
     encoded = encode(table, schema)
     answer = medoids(encoded, np.array([0, 0, 0, 0, 1, 1]), np.arange(6, dtype=np.uint64), scale_of(encoded.encodings))
     assert answer.tolist() == [2, 4]
+
+
+people_with_values = st.lists(
+    st.tuples(st.integers(-1, 3), st.integers(0, 4), st.sampled_from("abc")), min_size=1, max_size=40
+)
+
+
+@given(people_with_values, st.integers(1, 4))
+def test_snap_and_units__divide_no_cell_where_a_part_would_have_one_value(
+    people: list[tuple[int, int, str]], k: int
+) -> None:
+    """Each part that stays has k people and two values, or is a whole cell; units are parts, or divide them so."""
+    cell, region = (np.array([row[side] for row in people]) for side in (0, 1))
+    values = [value for *_, value in people]
+
+    def two_values(part: np.ndarray) -> np.ndarray:
+        sets: dict[int, set[str]] = defaultdict(set)
+        for one, value in zip(part.tolist(), values, strict=True):
+            sets[one].add(value)
+        return np.array([len(sets[one]) > 1 for one in range(len(sets))])
+
+    answer = snap(cell, region, k, None, two_values)
+    assert snap(cell, answer, k, None, two_values).tolist() == answer.tolist()
+    parts = Counter(zip(cell.tolist(), answer.tolist(), strict=True))
+    of_part: dict[tuple[int, int], set[str]] = defaultdict(set)
+    for *pair, value in zip(cell.tolist(), answer.tolist(), values, strict=True):
+        of_part[pair[0], pair[1]].add(value)
+    whole = Counter(cell.tolist())
+    for pair, size in parts.items():
+        assert size == whole[pair[0]] or (size >= k and len(of_part[pair]) > 1)
+    part = np.unique(np.stack([cell, answer]), axis=1, return_inverse=True)[1].reshape(-1)
+    unit = np.unique(part * 2 + np.arange(len(part)) % 2, return_inverse=True)[1]
+    units = undivided(unit, part, two_values)
+    for one in np.unique(part):
+        own = np.unique(units[part == one])
+        assert len(own) == 1 or two_values(units)[own].all()
+        assert np.isin(units[part != one], own).sum() == 0
+    assert undivided(unit, part, None) is unit
 
 
 # Releases of one table, one after the other.

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pandas as pd
 import streamlit as st
 
+from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.errors import AnonymizerError, MemoryOnlyError, ReadError
 from anonymizer.flow import Flow
@@ -147,7 +148,8 @@ def bring_last_time(ws: Workspace, last: LastTime, name: str, content: bytes) ->
                 last.release = Flow(table, project.schema, settings).as_last
             else:
                 file = ReleasedFile.of_reading(reading).under(project.schema)
-                last.release = LastRelease(file.rows, project.schema, settings.k)
+                promise = Promise.of(project.schema, settings.limits)
+                last.release = LastRelease(file.rows, project.schema, settings.k, promise)
     except AnonymizerError as error:
         last.problem = error
 

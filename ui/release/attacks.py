@@ -6,20 +6,23 @@ import streamlit as st
 from anonymizer.attacks.attackers import NEAR
 from anonymizer.attacks.isolation import Isolation
 from anonymizer.attacks.outcome import Rate
+from anonymizer.drawing.charts import candidates_figure
 from anonymizer.releasing.release import Release
-from anonymizer.studies.attack import SECONDS, TESTED, TRIES, Attacks, attack_release
+from anonymizer.studies.attack import SECONDS, TESTED, TRIES, Attacks, attack_over_releases, attack_release
 from ui.background import Job
 from ui.controls import count, plain, share
 from ui.job import answer_of_job
 from ui.workspace import Workspace
 
 JOB = "attack"
+CONFIG = {"displayModeBar": False}
 IN_A_ROW = 3
 """Outcomes that stand side by side."""
 
 
 def attacks(ws: Workspace, release: Release) -> None:
     """Draw the attacks: the button that runs them, then what they say of the table and of the release."""
+    together(ws, release)
     singled_out(ws.flow.isolation)
     groups_offer(ws, release)
     st.markdown(
@@ -65,6 +68,28 @@ def singled_out(isolation: Isolation) -> None:
         "The box [29, 61] says that somebody in its group is 29, and [25, 64] in steps of 5 that somebody is 25 to 29. "
         f"When only one {plain(isolation.holder)} is, these words mean that {plain(isolation.holder)} and no other. "
         f"By column: {shares}."
+    )
+
+
+def together(ws: Workspace, release: Release) -> None:
+    """Draw what the release tells together with the earlier ones of these people: exact; nothing where there are
+    none."""
+    flow = ws.flow
+    answer = ws.answers.get("releases together", (release, flow.earlier), lambda: attack_over_releases(flow))
+    if answer is None:
+        return
+    st.subheader(plain(answer.headline), anchor=False)
+    labels = "One release alone", answer.title
+    st.plotly_chart(candidates_figure(answer.names, answer.steps, labels), key="candidates", config=CONFIG)
+    figures = {f"Fewer than {answer.k:,} candidates": answer.below, "No other candidate": answer.alone}
+    for place, (title, number) in zip(st.columns(len(figures)), figures.items(), strict=True):
+        place.metric(title, f"{share(number / (answer.persons or 1))} of people", help=f"{count(number)} people.")
+    for left in answer.values:
+        st.markdown(plain(left.sentence))
+    st.caption(
+        "Candidates of a person are all who are in the same group in every release: somebody who joins the rows of all "
+        "releases cannot tell them apart. Sets and counts of values need no joined row. Candidates and sets are exact; "
+        "counting looks at one group at a time, so all groups at once may tell more."
     )
 
 
