@@ -76,6 +76,7 @@ def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
     check.add_argument(
         "others",
         nargs="*",
+        default=[],
         metavar="another",
         help="more released files of the same people: all are checked together",
     )

@@ -83,7 +83,9 @@ def together(ws: Workspace, release: Release) -> None:
     st.plotly_chart(candidates_figure(answer.names, answer.steps, labels), key="candidates", config=CONFIG)
     figures = {f"Fewer than {answer.k:,} candidates": answer.below, "No other candidate": answer.alone}
     for place, (title, number) in zip(st.columns(len(figures)), figures.items(), strict=True):
-        place.metric(plain(title), f"{share(number / (answer.persons or 1))} of people", help=f"{count(number)} people.")
+        place.metric(
+            plain(title), f"{share(number / (answer.persons or 1))} of people", help=f"{count(number)} people."
+        )
     for left in answer.values:
         st.markdown(plain(left.sentence))
     st.caption(
