@@ -85,7 +85,7 @@ class Column:
     Of the column that says whose a row is: ``alike``: values that differ in case, form, blanks, signs or leading zeros
     only are one person's; ``nobody``: values that stand for nobody. Of a sensitive column of levels, ``harmless``:
     those that nobody learns anything from, which l does not count, as what is missing.
-    ``importance``: of a quasi-identifying column, how often its detail counts where groups are cut and packed.
+    ``importance``: of a quasi-identifying column, how often its detail counts where groups are refined or packed.
     ``treat``: what is done to a sensitive or insensitive column before it is released, such as ``month`` or
     ``round:100`` (see :mod:`anonymizer.treatments`); its domain is then that of what is released, and not declared.
     """

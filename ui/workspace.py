@@ -147,15 +147,16 @@ class Workspace:
         """Return the privacy budget (ε) spent on this table: on its content, or on its file however that was read."""
         return max((self.spent.get(key, 0.0) for key in self._accounts()), default=0.0)
 
-    @property
-    def account(self) -> Account | None:
-        """What forests have told of this table's people by the ledger that is open; ``None`` without one."""
+    def account(self, epsilon: float = 0.0) -> Account | None:
+        """Return what forests have told of this table's people by the ledger that is open, ``None`` without one.
+        ``epsilon``: of a forest that is to come, which counts as one that was grown."""
         opened, reading = self.ledger, self.reading
         if opened is None or reading is None or reading.in_pieces:
             return None
         schema = self.schema or self.suggest()
-        key = opened.head, reading.sha256, schema
-        return self.answers.get("ledger account", key, lambda: opened.ledger.account(self.table, schema))
+        key = opened.head, reading.sha256, schema, epsilon
+        name = f"ledger account {epsilon > 0}"
+        return self.answers.get(name, key, lambda: opened.ledger.account(self.table, schema, epsilon))
 
     def spend(self, epsilon: float, at_least: float = 0.0) -> None:
         """Charge the table: what was spent, and ``epsilon``, or ``at_least`` so much in all."""

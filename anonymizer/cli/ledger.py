@@ -173,7 +173,8 @@ def erase_person(options: argparse.Namespace) -> int:
     person = sys.stdin.readline().rstrip("\r\n")
     if not person:
         raise ParameterError("Nobody was named.", remedy="Write the person's id to standard input, as a line.")
-    print(f"Erased from {plural(ledger.erase(person, options.by), 'release')}. Later releases do not know this person.")
+    entries = plural(ledger.erase(person, options.by), "entry", "entries")
+    print(f"Erased from {entries}. Later releases do not know this person.")
     return 0
 
 

@@ -183,6 +183,10 @@ def add_anonymize(subparsers: Any) -> None:
     add_codebook(make)
     add_cuts(make)
     make.add_argument(
+        "--importance", action="append", default=[], metavar="COLUMN=2", help="how often the detail of a column counts "
+        "where groups are refined or packed: more for one that a later release will have, too; can be repeated",
+    )  # fmt: skip
+    make.add_argument(
         "--project", metavar="FILE",
         help="take roles, reading and settings from last time's project, or from the packet of your own files",
     )  # fmt: skip

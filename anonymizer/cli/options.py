@@ -88,10 +88,6 @@ def add_cuts(parser: argparse.ArgumentParser) -> None:
     ways = ", ".join(name + ":N" * (way.least is not None) for name, way in TREATMENTS.items())
     treat = f"treat a column that is released without a box, by one of {ways}; can be repeated"
     parser.add_argument("--treat", action="append", default=[], metavar="COLUMN=month", help=treat)
-    parser.add_argument(
-        "--importance", action="append", default=[], metavar="COLUMN=2", help="how often the detail of a column counts "
-        "where groups are made: more for one that later releases will have, too; can be repeated",
-    )  # fmt: skip
 
 
 def with_values(schema: Schema, options: argparse.Namespace) -> Schema:

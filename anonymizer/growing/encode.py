@@ -37,7 +37,7 @@ class Encoding:
     as microseconds since 1970); for categorical columns both are the code itself. ``domain``: the public
     range (numeric), or (0, number of levels). ``variable``: what the column and its levels are in words.
     ``hierarchy``: the public one, whose values are the codes. ``point``: how wide a single number is that was rounded.
-    ``importance``: how often its detail counts where groups are cut and packed.
+    ``importance``: how often its detail counts where groups are refined or packed.
     ``exact``: the same codes before they were made as wide as cells, where they were.
     """
 

@@ -52,18 +52,18 @@ class Account:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What there is to say, a sentence each."""
-        most = "" if self.budget is None else f" of at most {self.budget:g}"
+        most = "" if self.budget is None else f", and may spend {self.budget:g}"
         forests = plural(self.forests, "forest")
         if self.spent == math.inf:
-            return (f"{forests}, and not all promise something: there is no ε.",)
-        spent = f"{forests}: ε = {self.spent:g}{most} of one person."
+            return (f"{forests}, not all of them private: no ε holds for them together.",)
+        spent = f"{forests}: about one person they have spent ε = {self.spent:g} together{most}."
         if not self.forests or not self.smallest:
             return (spent,)
         share = 1 / self.smallest
         return (
             spent,
-            f"The releases leave at least {plural(self.smallest, 'candidate')} for each person, so a guess is right in "
-            f"{share:.1%} of cases; with the forests in at most {raised(share, self.spent):.1%}.",
+            f"The releases leave each person at least {plural(self.smallest, 'candidate')}, so a guess is right with a "
+            f"chance of at most {share:.1%}; with the forests, of at most {raised(share, self.spent):.1%}.",
         )
 
     def require(self, private: bool) -> None:
@@ -78,7 +78,7 @@ class Account:
             )
         if self.spent > self.budget * SLACK:
             raise GuaranteeError(
-                f"With this forest ε would be {self.spent:g} of one person, and the budget of the ledger is "
+                f"With this forest, ε about one person would be {self.spent:g}; the budget of the ledger is "
                 f"{self.budget:g}.",
                 remedy="Spend less, or enter a larger budget.",
             )
@@ -93,8 +93,8 @@ def raised(share: float, epsilon: float) -> float:
 
 
 def most_spent(charges: Sequence[Charge]) -> float:
-    """Return the most that forests may tell of one person together. Whoever cannot be recognised may be anybody, and
-    ids that were written in two ways may be one person's."""
+    """Return the most that forests may tell of one person together. Whoever cannot be recognised may be anybody, with
+    one row, and ids that were written in two ways may be one person's."""
     spent = sum(charge.epsilon for charge in charges if charge.digest is None)
     for alike in (False, True):
         own = [charge for charge in charges if charge.digest is not None and charge.alike == alike]

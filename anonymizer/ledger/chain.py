@@ -226,7 +226,7 @@ class Chain:
         )
 
     @property
-    def people(self) -> tuple["ReleaseEntry | ForestEntry", ...]:
+    def with_members(self) -> tuple["ReleaseEntry | ForestEntry", ...]:
         """The entries that have members. Raises :class:`ReadError`."""
         return (*self.releases, *(forest for forest in self.forests if forest.file))
 

@@ -266,7 +266,8 @@ class Ledger:
             }
             rows = np.bincount(person[person >= 0], minlength=len(persons[False]))
             spent = float((spent_by(charges, persons) + epsilon * rows).max(initial=0))
-        together = self.together() if chain.releases else None
+        ways = {(one.person is not None, one.alike) for one in chain.releases}
+        together = self.together() if ways in ({(True, False)}, {(True, True)}) else None
         smallest = None if together is None or not together.smallest else together.smallest
         return Account(len(charges), spent, chain.budget, len(chain.releases), smallest)
 
@@ -317,15 +318,15 @@ class Ledger:
             self._append(chain, new_entry(len(chain.entries) + 1, [chain.head], kind, by=by, note=text, **words))
 
     def erase(self, person: Any, by: str = "") -> int:
-        """Remove a person from the members of all releases, and return from how many. A note keeps the digests of the
-        files before and after. To later releases the person is nobody.
+        """Remove a person from the members of all releases and forests, and return from how many. A note keeps the
+        digests of the files before and after. To later releases the person is nobody.
 
         Raises :class:`ParameterError` when no release of this ledger has the person, or without a key.
         """
         with lock_ledger(self.path):
             chain = self.read().require()
             files = []
-            for entry in chain.people:
+            for entry in chain.with_members:
                 if entry.person is None:
                     continue
                 members = self._members(entry, chain)
@@ -333,10 +334,10 @@ class Ledger:
                 if len(rest.digest) < len(members.digest):
                     files.append(self._write_next(entry, chain, rest))
             if not files:
-                raise ParameterError("No release of this ledger has this person.", remedy="Check how it is written.")
+                raise ParameterError("No entry of this ledger has this person.", remedy="Check how it is written.")
             words = {"by": by, "note": "A person was erased.", "erased": files}
             self._append(chain, new_entry(len(chain.entries) + 1, [chain.head], "note", **words))
-            for entry in chain.people:
+            for entry in chain.with_members:
                 self._settle(entry, self.read())
         return len(files)
 
@@ -347,7 +348,7 @@ class Ledger:
         if chain.fault is not None:
             return (chain.fault.sentence,)
         sentences = []
-        for entry in chain.people:
+        for entry in chain.with_members:
             try:
                 self._members(entry, chain)
             except ReadError as error:
@@ -465,13 +466,13 @@ def merge_ledgers(first: Ledger, second: Ledger, path: str | Path, by: str = "")
     if answer.path.exists() or answer.members_path.exists():
         raise ParameterError(f"There is a ledger at {answer.path} already.", remedy="Name another one.")
     write_once(answer.key_path, first.require_key())
-    members: dict[str, list[Members]] = {entry.file: [] for entry in merged.people}
+    members: dict[str, list[Members]] = {entry.file: [] for entry in merged.with_members}
     for ledger, chain in copies:
-        for entry in chain.people:
+        for entry in chain.with_members:
             members[entry.file].append(ledger._members(entry, chain))
     gone = [np.setxor1d(pair[0].digest, pair[1].digest) for pair in members.values() if len(pair) > 1]
     erased = []
-    for entry in merged.people:
+    for entry in merged.with_members:
         content = members[entry.file][0].without(np.concatenate([np.empty(0, np.uint64), *gone])).to_bytes()
         before = merged.erased.get(entry.file, entry.sha256)
         answer._write_private(entry.file, content)

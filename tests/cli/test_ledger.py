@@ -206,7 +206,7 @@ def test_erase__takes_the_id_from_standard_input(capsys: Capture, monkeypatch: p
         monkeypatch.setattr("sys.stdin", io.StringIO(text))
         assert main(["ledger", "erase", "register"]) == status
     output = capsys.readouterr()
-    assert "Erased from 1 release. Later releases do not know this person." in output.out
+    assert "Erased from 1 entry. Later releases do not know this person." in output.out
     assert "pat-007" not in output.out + output.err + Path("register.copse-ledger").read_text("utf-8")
 
 
@@ -217,7 +217,7 @@ def test_forests__are_charged_to_one_budget_before_they_are_grown(
     capsys: Capture,
 ) -> None:
     assert main(["ledger", "budget", "register", "--budget", "1.5", "--by", "data office"]) == 0
-    assert "0 forests: ε = 0 of at most 1.5 of one person." in capsys.readouterr().out
+    assert "0 forests: about one person they have spent ε = 0 together, and may spend 1.5." in capsys.readouterr().out
     domains = {name: sorted({*PEOPLE[name], "another"}) for name in ("sex", "diagnosis")}
     Path("domains.json").write_text(json.dumps(domains))
     run = [*FOREST[:6], "--domains", "domains.json", "--person", "patient", "--ledger", "register", "--to", "the press"]
@@ -225,13 +225,13 @@ def test_forests__are_charged_to_one_budget_before_they_are_grown(
     capsys.readouterr()
     assert main([*run, "--epsilon", "1", "--rules", "more.json"]) == 2
     refusal = capsys.readouterr().err
-    assert "With this forest ε would be 2 of one person, and the budget of the ledger is 1.5." in refusal
+    assert "With this forest, ε about one person would be 2; the budget of the ledger is 1.5." in refusal
     assert not Path("more.json").exists()
     assert main([*run, "--epsilon", "0.5", "--trees", "9"]) == 2
     assert main([*run, "--epsilon", "0.5", "--mode", "paper"]) == 2
     assert "promises nothing" in capsys.readouterr().err
     assert main([word for word in run if word not in ("--person", "patient")]) == 2  # it may be of anybody
-    assert "With this forest ε would be 2 of one person" in capsys.readouterr().err
+    assert "With this forest, ε about one person would be 2" in capsys.readouterr().err
     assert release("y1.csv") == 0
     assert main(["ledger", "withdraw", "register", "--entry", "3", "--why", "Sent to the wrong address."]) == 0
     capsys.readouterr()
@@ -240,8 +240,8 @@ def test_forests__are_charged_to_one_budget_before_they_are_grown(
     assert "rules.json to the press: ε = 1, 300 persons, strict" in output
     assert "The budget of forests. ε = 1.5 (data office)" in output
     assert "withdrawn  Sent to the wrong address. of " in output
-    assert "1 forest: ε = 1 of at most 1.5 of one person." in output
-    assert "so a guess is right in 10.0% of cases; with the forests in at most 45.1%." in output
+    assert "1 forest: about one person they have spent ε = 1 together, and may spend 1.5." in output
+    assert "so a guess is right with a chance of at most 10.0%; with the forests, of at most 45.1%." in output
     assert "pat-0" not in Path("register.copse-ledger").read_text("utf-8")
 
 

@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as tried
 from hypothesis import strategies as st
 
 import anonymizer as an
 from anonymizer.digests import digest
 from anonymizer.errors import GuaranteeError, ParameterError, ReadError
+from anonymizer.flow import Flow
 from anonymizer.ledger.account import Account, raised
 from anonymizer.ledger.chain import Chain, entry_hash
 from anonymizer.ledger.ledger import Ledger, merge_ledgers
+from anonymizer.pipeline import run_flow
+from anonymizer.settings import Settings
 from tests.sweeps import few
 
 KEY = bytes(range(32))
@@ -45,7 +49,7 @@ FORESTS = st.lists(
 )
 
 
-@settings(max_examples=few(60), deadline=None)
+@tried(max_examples=few(60), deadline=None)
 @given(FORESTS, st.text(LETTERS, min_size=1, max_size=8))
 def test_account__is_the_sum_over_the_rows_of_each_person(
     tmp_path_factory: pytest.TempPathFactory, forests: list[tuple[str, float]], people: str
@@ -100,7 +104,7 @@ def test_forest_without_promise__leaves_no_epsilon(tmp_path: Path) -> None:
     charge(ledger, "ab", 1, private=False)
     charge(ledger, "ab", 1)
     assert ledger.account().spent == math.inf
-    assert ledger.account().sentences == ("2 forests, and not all promise something: there is no ε.",)
+    assert ledger.account().sentences == ("2 forests, not all of them private: no ε holds for them together.",)
     assert ledger.account(table_of("c"), schema_of(table_of("c"))).spent == 0
 
 
@@ -113,10 +117,29 @@ def test_raised__multiplies_the_odds(share: float, epsilon: float) -> None:
 
 def test_sentences__say_both_and_no_one_number() -> None:
     assert Account(2, 1.5, 3, 1, 10).sentences == (
-        "2 forests: ε = 1.5 of at most 3 of one person.",
-        "The releases leave at least 10 candidates for each person, so a guess is right in 10.0% of cases; with the "
-        "forests in at most 69.1%.",
+        "2 forests: about one person they have spent ε = 1.5 together, and may spend 3.",
+        "The releases leave each person at least 10 candidates, so a guess is right with a chance of at most 10.0%; "
+        "with the forests, of at most 69.1%.",
     )
+
+
+@pytest.mark.parametrize("second", ["the same persons", "no persons", "persons in other writing"])
+def test_candidates__are_said_only_where_all_releases_can_be_joined(tmp_path: Path, second: str) -> None:
+    ledger = Ledger.new(tmp_path / "register", KEY)
+    table = pd.DataFrame({"who": [f"p{n}" for n in range(40)], "age": [20 + n % 4 for n in range(40)]})
+    table["ill"] = list("abcd" * 10)
+    schema = an.Schema.of(table, quasi_identifying=["age"], sensitive=["ill"], person="who")
+    other = {
+        "the same persons": schema,
+        "no persons": schema.with_column("who", role="identifying"),
+        "persons in other writing": schema.with_column("who", alike=True),
+    }[second]
+    settings = Settings(k=5, generalizer="uniform", grouping="least")
+    for number, own in enumerate((schema, other)):
+        flow = Flow(table, own, settings, earlier=ledger.earlier, key=ledger.key)
+        result = run_flow(flow.but(reasons={one.key: "they are made up" for one in flow.gate.open}))
+        ledger.add(table, result.release, result.report, f"y{number}.csv", "ab" * 32)
+    assert ledger.account().smallest == (10 if second == "the same persons" else None)
 
 
 def test_withdrawn__still_counts(tmp_path: Path) -> None:

@@ -300,7 +300,7 @@ def test_erase__removes_a_person_and_keeps_the_chain_whole(first: tuple[Ledger, 
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert (ledger.faults(), ledger.cells(NUMBERED, SCHEMA).recognised) == ((), 399)
     assert word.to_bytes(8).hex() not in ledger.path.read_text("utf-8")
-    with pytest.raises(ParameterError, match="No release of this ledger has this person"):
+    with pytest.raises(ParameterError, match="No entry of this ledger has this person"):
         ledger.erase("patient-0007")
     file.write_bytes(before)
     assert ledger.faults() == ("The members of entry 2 are missing, or not what was written.",)

@@ -1,5 +1,6 @@
 """A ledger on the pages: opened or begun on Data, counted on Ready, and written into before anything is taken away."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +210,9 @@ def test_forests__are_charged_to_the_ledger_over_sessions(folder: Path) -> None:
     app.select_slider(key="forest epsilon").set_value(0.5).run()
     grow(app)
     assert ledger.account().spent == 1.5
-    assert "2 forests: ε = 1.5 of at most 1.5 of one person." in plain_text(open_data(session_of(app)))
+    assert "2 forests: about one person they have spent ε = 1.5 together, and may spend 1.5." in plain_text(
+        open_data(session_of(app))
+    )
 
 
 def test_forest__that_another_session_left_no_budget_for_is_refused(folder: Path) -> None:
@@ -220,6 +223,21 @@ def test_forest__that_another_session_left_no_budget_for_is_refused(folder: Path
     app = open_forest(ws)
     ledger.charge(ws.table, ws.schema, 0.5)
     grow(app)
-    assert "With this forest ε would be 1.5 of one person" in plain_text(app)
+    assert "With this forest, ε about one person would be 1.5" in plain_text(app)
     assert ledger.account().forests == 1
     assert not session_of(app).spent
+
+
+def test_forest__of_people_with_several_rows_counts_each_of_them(folder: Path) -> None:
+    """Of somebody with two rows twice ε is told."""
+    ledger = Ledger.new(folder / "register")
+    ledger.note("The budget of forests.", budget=1.5)
+    ws = forest_session()
+    rows = ws.table.assign(patient=[f"p{row // 2:04}" for row in range(len(ws.table))])
+    ws = Workspace(reading=replace(ws.reading, frame=rows), schema=Schema.of(
+        rows, quasi_identifying=["age", "sex"], identifying=["name", "email"], sensitive=["diagnosis"], person="patient"
+    ), states=ws.states)  # fmt: skip
+    ws.use_ledger(OpenLedger.at(ledger.path))
+    app = open_forest(ws)
+    assert app.button(key="begin forest").disabled
+    assert "That would make 2. Lower β, or allow more." in plain_text(app)

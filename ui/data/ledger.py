@@ -25,7 +25,7 @@ def ledger_panel(ws: Workspace) -> None:
     title = "Ledger of releases" if ws.ledger is None else f"Ledger of releases: {plain(ws.ledger.name)}"
     with st.expander(title, icon=":material/history_edu:", key="ledger"):
         st.markdown(WHAT if ws.ledger is None else of_these_people(ws, ws.ledger))
-        account = ws.account
+        account = ws.account()
         if account is not None and (account.forests or account.budget is not None):
             st.markdown(plain(" ".join(account.sentences)))
         names = [NONE, *ledgers_in(folder)]

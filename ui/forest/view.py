@@ -55,7 +55,7 @@ def budget_form(ws: Workspace, order: Order) -> None:
     with st.container(border=True):
         state = ws.state(ForestState)
         left, right = st.columns([3, 2], gap="large")
-        spent, limit = spent_so_far(ws, left, right)
+        after, limit = spent_with(ws, order, left, right)
         measure = state.measure = left.toggle(
             "Measure it on a held-out fifth",
             state.measure,
@@ -73,7 +73,7 @@ def budget_form(ws: Workspace, order: Order) -> None:
             "they are cut into even ranges. Not together with a held-out part.",
         )
         state.cuts = buy
-        over = spent + order.epsilon > limit * (1 + 1e-9)
+        over = after > limit * (1 + 1e-9)
         grows = JOB in ws.jobs
         if right.button(
             f"Spend β = {order.epsilon:g} and grow",
@@ -85,16 +85,16 @@ def budget_form(ws: Workspace, order: Order) -> None:
             grow(ws, order, measure, buy and not measure)
             st.rerun()
         if over and not grows:
-            right.caption(f":material/block: That would make {spent + order.epsilon:g}. Lower β, or allow more.")
+            right.caption(f":material/block: That would make {after:g}. Lower β, or allow more.")
 
 
-def spent_so_far(ws: Workspace, left: DeltaGenerator, right: DeltaGenerator) -> tuple[float, float]:
-    """Return what was spent and the most that may be, and draw both: of the ledger that is open, where it has a budget,
-    else of this session and table."""
+def spent_with(ws: Workspace, order: Order, left: DeltaGenerator, right: DeltaGenerator) -> tuple[float, float]:
+    """Return what is spent after an order and the most that may be, and draw what was before: by the ledger that is
+    open, where it has a budget, about the person with most; else in this session on this table."""
     state = ws.state(ForestState)
-    account = ws.account
-    if account is not None and account.budget is not None and ws.ledger is not None:
-        spent, limit = account.spent, account.budget
+    account, later = ws.account(), ws.account(order.epsilon)
+    if account is not None and later is not None and account.budget is not None and ws.ledger is not None:
+        spent, after, limit = account.spent, later.spent, account.budget
         part = min(spent / limit, 1.0)
         left.progress(part, f"Spent on these people in the ledger: **{spent:g}** of {limit:g}")
         right.caption(f"The budget is that of the ledger {plain(ws.ledger.name)}.")
@@ -109,12 +109,13 @@ def spent_so_far(ws: Workspace, left: DeltaGenerator, right: DeltaGenerator) -> 
             help="Answers add up: two forests for β = 1 each protect like one for β = 2.",
         )
         spent = ws.spent_here
+        after = spent + order.epsilon
         left.progress(min(spent / limit, 1.0), f"Spent on this table in this session: **{spent:g}** of {limit:g}")
         left.caption(
             "Another file of the same rows, in whatever order, is the same table. What was spent elsewhere on the "
             "same people counts too."
         )
-    return spent, limit
+    return after, limit
 
 
 def grow(ws: Workspace, order: Order, measure: bool, buy: bool) -> None:

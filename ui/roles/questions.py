@@ -111,6 +111,6 @@ def plan_ahead(ws: Workspace) -> None:
         )
         if later:
             st.caption(
-                "The detail of these columns counts twice where groups are made: a later release of them that keeps "
-                "these groups loses less, this one a little more."
+                "The detail of these columns counts twice where groups are refined or packed. A later release that "
+                "keeps these groups then loses less, and this one more."
             )
