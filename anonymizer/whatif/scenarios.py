@@ -252,6 +252,13 @@ def words_back(entry: Entry | None, *, undone: bool) -> str:
     return ", ".join(words)
 
 
+OTHER = {
+    "own_reason": "another reason", "importance": "another importance", "treat": "another treatment",
+    "harmless": "other harmless levels", "nobody": "other ids of nobody", "alike": "another way to compare ids",
+}  # fmt: skip
+"""What a column has that differs in one of these."""
+
+
 def _difference(here: Any, there: Any) -> str:
     """Return in what a column is another one there."""
     if not (isinstance(here, Mapping) and isinstance(there, Mapping)):
@@ -259,7 +266,8 @@ def _difference(here: Any, there: Any) -> str:
     for part in ("role", "kind"):
         if here.get(part) != there.get(part):
             return str(there.get(part))
-    return "another reason" if here.get("own_reason") != there.get("own_reason") else "another order or domain"
+    others = [words for part, words in OTHER.items() if here.get(part) != there.get(part)]
+    return others[0] if others else "another order or domain"
 
 
 def choice_text(value: Any) -> str:

@@ -85,6 +85,16 @@ def test_words_back__say_what_and_where() -> None:
     assert words_back(history.last, undone=True) == "age back to another reason (Roles)"
     assert basis_of(why, "t") == basis_of(other, "t"), "a reason changes no figure"
     assert words_back(None, undone=True) == ""
+    for part, value, words in (
+        ("importance", 2.0, "another importance"),
+        ("alike", True, "another way to compare ids"),
+    ):
+        both = (
+            History()
+            .record(choices_of(roles, choices))
+            .record(choices_of(roles.with_column("age", **{part: value}), choices))
+        )
+        assert words_back(both.last, undone=True) == f"age back to {words} (Roles)"
 
 
 def test_history__records_what_changed_and_goes_anywhere() -> None:
