@@ -25,7 +25,7 @@ from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.databases.address import Address
 from anonymizer.databases.read import read_database
-from anonymizer.errors import AnonymizerError, CancelledError, MemoryOnlyError, ParameterError, Progress
+from anonymizer.errors import AnonymizerError, CancelledError, MemoryOnlyError, ParameterError, Progress, ReadError
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier, OtherPeople
 from anonymizer.growing.encode import Encoding, encode_column
@@ -148,15 +148,18 @@ class Workspace:
         return max((self.spent.get(key, 0.0) for key in self._accounts()), default=0.0)
 
     def account(self, epsilon: float = 0.0) -> Account | None:
-        """Return what forests have told of this table's people by the ledger that is open, ``None`` without one.
-        ``epsilon``: of a forest that is to come, which counts as one that was grown."""
+        """Return what forests have told of this table's people by the ledger that is open, as it stands now; ``None``
+        without one, or where it cannot be read. ``epsilon``: of a forest that is to come, which counts, too."""
         opened, reading = self.ledger, self.reading
         if opened is None or reading is None or reading.in_pieces:
             return None
         schema = self.schema or self.suggest()
-        key = opened.head, reading.sha256, schema, epsilon
         name = f"ledger account {epsilon > 0}"
-        return self.answers.get(name, key, lambda: opened.ledger.account(self.table, schema, epsilon))
+        try:
+            key = opened.ledger.head, reading.sha256, schema, epsilon
+            return self.answers.get(name, key, lambda: opened.ledger.account(self.table, schema, epsilon))
+        except ReadError:
+            return None
 
     def spend(self, epsilon: float, at_least: float = 0.0) -> None:
         """Charge the table: what was spent, and ``epsilon``, or ``at_least`` so much in all."""

@@ -223,7 +223,7 @@ def test_forest__that_another_session_left_no_budget_for_is_refused(folder: Path
     app = open_forest(ws)
     ledger.charge(ws.table, ws.schema, 0.5)
     grow(app)
-    assert "With this forest, ε about one person would be 1.5" in plain_text(app)
+    assert "That would make 1.5. Lower β, or allow more." in plain_text(app)
     assert ledger.account().forests == 1
     assert not session_of(app).spent
 
@@ -241,3 +241,20 @@ def test_forest__of_people_with_several_rows_counts_each_of_them(folder: Path) -
     app = open_forest(ws)
     assert app.button(key="begin forest").disabled
     assert "That would make 2. Lower β, or allow more." in plain_text(app)
+
+
+def test_budget__that_is_entered_elsewhere_counts_at_once(folder: Path) -> None:
+    ledger = Ledger.new(folder / "register")
+    ws = forest_session()
+    ws.use_ledger(OpenLedger.at(ledger.path))
+    app = open_forest(ws)
+    assert not app.button(key="begin forest").disabled
+    ledger.note("The budget of forests.", budget=0.5)
+    app.run()
+    assert app.button(key="begin forest").disabled
+    ledger.path.write_bytes(b"damaged")
+    app.run()
+    assert not app.exception
+    grow(app)
+    assert "Line 1 is damaged" in plain_text(app)
+    assert not session_of(app).spent
