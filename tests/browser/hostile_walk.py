@@ -189,7 +189,9 @@ def explore(page: Page, address: str, stranger: str, folder: Path) -> None:
     reasons = page.get_by_role("button", name="Release it, with a reason")
     while page.get_by_role("button", name=re.compile(r"^Next: Release \(\d+ open\)")).count():
         reasons.first.click()
-        page.get_by_label("Why release it?").fill("made up for this test")
+        field = page.get_by_label("Why release it?")
+        settle(page)  # a field that is drawn again forgets what was typed
+        field.fill("made up for this test")
         page.keyboard.press("Tab")
         settle(page)
     walk.look("Ready")

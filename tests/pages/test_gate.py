@@ -56,9 +56,9 @@ def text_of(app: AppTest) -> str:
     return re.sub(r"[\\\u2060]", "", "\n".join(item.value for item in [*app.title, *app.markdown, *app.caption]))
 
 
-def press(app: AppTest, label: str) -> AppTest:
-    """The page after the first button of this label was pressed."""
-    return next(item for item in app.button if re.sub(r"[\\\u2060]", "", item.label) == label).click().run()
+def press(app: AppTest, label: str, number: int = 0) -> AppTest:
+    """The page after the first button of this label was pressed, or that with this number."""
+    return [item for item in app.button if re.sub(r"[\\\u2060]", "", item.label) == label][number].click().run()
 
 
 def locked(app: AppTest) -> set[bool]:
@@ -156,6 +156,22 @@ def test_names_kept_by_mistake__leave_for_a_typed_reason_only(ws: Workspace) -> 
     app = press(open_page(ws), "Take it back")
     assert app.title[0].value == "1 risk is open"
     assert locked(open_page(ws, "release")) == {True}
+
+
+def test_button_of_another_finding_that_ends_the_typing__opens_its_field(ws: Workspace) -> None:
+    """The browser may send both at once: the reason that was typed, and the button that was pressed next."""
+    first, second = ws.flow.gate.open
+    app = press(open_page(ws), "Release it, with a reason")
+    app.text_input[0].set_value(WHY)
+    app = press(app, "Release it, with a reason", 1)
+    assert ws.reasons == {first.key: WHY}
+    app = app.text_input[0].set_value(WHY).run()
+    assert ws.reasons == {first.key: WHY, second.key: WHY}
+
+
+def test_field_for_a_reason__stays_when_its_button_is_pressed_twice(ws: Workspace) -> None:
+    app = press(open_page(ws), "Release it, with a reason")
+    assert len(press(app, "Release it, with a reason").text_input) == 1
 
 
 ALL_PAGES = [name for members in (STEPS, *SIDE_PAGES.values()) for name, *_ in members]

@@ -138,8 +138,7 @@ def ways(ws: Workspace, finding: Several, number: int, page: str, prices: Prices
     the reason back."""
 
     def write() -> None:
-        state = ws.state(GateState)
-        state.writing = "" if state.writing == finding.key else finding.key
+        ws.state(GateState).writing = finding.key
 
     def withdraw() -> None:
         ws.reasons = {key: text for key, text in ws.reasons.items() if key not in finding.keys}
@@ -241,13 +240,14 @@ def take_back(ws: Workspace, number: int, page: str) -> None:
 
 def reason_field(ws: Workspace, finding: Several, number: int) -> None:
     """Draw the field for a reason, which is kept once it says something."""
-    key = f"reason text {number} {finding.key}"
+    key, state = f"reason text {number} {finding.key}", ws.state(GateState)
 
     def keep_it() -> None:
         text = " ".join(str(widget_state(key) or "").split())
         if is_reason(text):
             ws.reasons = {**ws.reasons, **dict.fromkeys(finding.keys, text)}
-            ws.state(GateState).writing = ""
+            if state.writing == finding.key:  # and not that of the next one, if its button was what ended the typing
+                state.writing = ""
 
     st.text_input(
         "Why release it? Your reason goes into the internal report.",
