@@ -41,6 +41,8 @@ from anonymizer.settings import Limits
 UNKNOWN = -2
 """The class of a row of the table that no file tells."""
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
+DIFFERENT = "The files need not hold the same people: they have unchanged values unequally often."
+SAME = "Taken as files of the same people: they have all unchanged values equally often."
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,20 @@ class Proof:
         if self.verdict == "holds":
             return f"{these}prove it: everybody is in a group of at least {self.k:,} people."
         return f"{these}cannot tell. Use the {'' if self.beside_table else 'table, or the '}ledger."
+
+    def sentences(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return all that there is to say, a sentence each. ``names``: of the files."""
+        pairs = self.pairs if self.files > 2 else ()
+        same = "" if self.beside_table else DIFFERENT if self.persons is None else SAME
+        return (
+            self.sentence,
+            *(one.sentence[0].upper() + one.sentence[1:] for one in self.limits),
+            *(
+                f"{names[first]} and {names[second]}: at least {below:,} in groups of fewer than {self.k:,}."
+                for first, second, below in pairs
+            ),
+            *([same] if same else []),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready."""
@@ -188,6 +204,11 @@ def files_alone(
     verdict = "fails" if below else "holds" if holds else "the files cannot tell"
     persons = len(tables[0]) if same else None
     return Proof(k, len(tables), verdict, below, persons, tuple(pairs), limits=worst_of(limits))
+
+
+def schema_there(schema: Schema, table: pd.DataFrame) -> Schema:
+    """Return a schema with the columns that a released table has."""
+    return replace(schema, columns=tuple(column for column in schema.columns if column.name in table.columns))
 
 
 def in_common(schemas: tuple[Schema, Schema]) -> bool:

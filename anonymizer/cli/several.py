@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,13 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.released_file import ReleasedFile, read_released
-from anonymizer.checking.several import verify_together
+from anonymizer.checking.several import schema_there, verify_together
 from anonymizer.cli.options import limits_of, print_json, read_apart, reading_of
 from anonymizer.databases.address import Address
 from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.growing.encode import persons_of
 from anonymizer.provenance.claim import roles_text
-from anonymizer.schema import Column, Schema
+from anonymizer.schema import Schema
 from anonymizer.settings import OF_POPULATION, SETTINGS, Limits
 
 SchemaIn = Callable[[pd.DataFrame, pd.DataFrame | None, argparse.Namespace, None], Schema]
@@ -40,20 +39,13 @@ def run_together(options: argparse.Namespace, schema_in: SchemaIn) -> int:
     if options.json:
         print_json(proof.to_dict())
         return 0 if proof.holds else 1
-    print(proof.sentence)
+    names = [Path(path).name for path in paths_of(options)]
+    print("\n".join(proof.sentences(names)))
     titles = ", ".join(SETTINGS[name].title for name in OF_POPULATION if limits[name] is not None)
-    more = [f"Not asked of groups that all files share: {titles}."] if titles else []
-    for sentence in (*(one.sentence for one in proof.limits), *more):
-        print(sentence[0].upper() + sentence[1:])
-    for first, second, below in proof.pairs if len(tables) > 2 else ():
-        names = " and ".join(Path(paths_of(options)[at]).name for at in (first, second))
-        print(f"{names}: at least {below:,} in groups of fewer than {k:,}.")
-    if original is None and proof.persons is None:
-        print("The files need not hold the same people: they have unchanged values unequally often.")
-    elif original is None:
-        print("Taken as files of the same people: they have all unchanged values equally often.")
-    for path, schema in zip(paths_of(options), schemas, strict=True):
-        print(f"{Path(path).name}: {roles_text(schema)}")
+    if titles:
+        print(f"Not asked of groups that all files share: {titles}.")
+    for name, schema in zip(names, schemas, strict=True):
+        print(f"{name}: {roles_text(schema)}")
     return 0 if proof.holds else 1
 
 
@@ -69,8 +61,7 @@ class Together(NamedTuple):
     @property
     def released(self) -> list[Schema]:
         """The schemas, with the columns that each file has."""
-        pairs = zip(self.tables, self.schemas, strict=True)
-        return [replace(own, columns=there_in(table, own)) for table, own in pairs]
+        return [schema_there(own, table) for table, own in zip(self.tables, self.schemas, strict=True)]
 
 
 def read_together(options: argparse.Namespace, schema_in: SchemaIn) -> Together:
@@ -86,11 +77,6 @@ def read_together(options: argparse.Namespace, schema_in: SchemaIn) -> Together:
 def paths_of(options: argparse.Namespace) -> list[str]:
     """Return the paths of all files."""
     return [options.input, *options.others]
-
-
-def there_in(table: pd.DataFrame, schema: Schema) -> tuple[Column, ...]:
-    """Return the columns of a schema that a table has."""
-    return tuple(column for column in schema.columns if column.name in table.columns)
 
 
 def require_together(options: argparse.Namespace) -> None:

@@ -205,7 +205,8 @@ class PacketCheck:
     checker's findings of each table in it, by path; ``claim``: of its report, ``None`` where that cannot be read;
     ``more``: what else is to be said, a sentence each: that its bytes cannot be judged, and, where no original is at
     hand, rare forms among the values. ``signed_by``: the id of the key that the packet says it is signed by, "" for
-    none; ``key``: the one that its signature was held to."""
+    none; ``key``: the one that its signature was held to. ``rows`` of its table, ``None`` where they are not those that
+    the report speaks of."""
 
     audience: str
     differences: tuple[str, ...]
@@ -214,6 +215,7 @@ class PacketCheck:
     more: tuple[str, ...] = ()
     signed_by: str = ""
     key: PublicKey | None = None
+    rows: pd.DataFrame | None = None
 
     @property
     def passed(self) -> bool:
@@ -362,7 +364,8 @@ def check_packet(
             sentences += _other_json(SIGNATURE, seal.envelope.statement, expected)
     rare = () if original is not None or first is None else rare_forms(first[1].rows, report.schema)
     notes = (*([unjudged] if unjudged else []), *rare)
-    return PacketCheck(audience, tuple(dict.fromkeys(sentences)), tables, report.claim, notes, seal.key_id, key)
+    rows = None if first is None else first[1].rows
+    return PacketCheck(audience, tuple(dict.fromkeys(sentences)), tables, report.claim, notes, seal.key_id, key, rows)
 
 
 @dataclass(frozen=True)

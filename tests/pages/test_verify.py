@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.checking.released_file import read_file
+from anonymizer.checking.several import verify_together
 from anonymizer.checking.verify import verify
 from anonymizer.digests import digest
 from anonymizer.pipeline import anonymize
@@ -54,7 +55,7 @@ def test_a_file_of_another_program__has_a_clean_copy() -> None:
     report = RESULT.report.with_output({"parquet": digest(other)}).to_json()
     app = dropped(other, report, "parquet")
     assert ["cannot be said" in warning.value for warning in app.warning] == [True]
-    verdict = app.session_state["workspace"].state(VerifyState).verdict
+    [verdict] = app.session_state["workspace"].state(VerifyState).verdicts
     assert verdict.copy == FILES["parquet"]
     assert [button.label for button in app.get("download_button")] == ["Clean copy (Parquet)", PAGE_BUTTON]
     for content, report in ((FILES["parquet"], REPORT), (other, REPORT)):  # judged; not the one of the report
@@ -77,7 +78,8 @@ def test_a_release_and_its_report__need_no_table(format: str) -> None:
     assert not [error.value for error in app.error]
     ws = app.session_state["workspace"]
     assert ws.table is None
-    assert not [value for value in vars(ws.state(VerifyState).verdict).values() if isinstance(value, pd.DataFrame)]
+    [verdict] = ws.state(VerifyState).verdicts
+    assert not [value for value in vars(verdict).values() if isinstance(value, pd.DataFrame)]
 
 
 def test_another_file__is_said_to_be_one() -> None:
@@ -220,3 +222,60 @@ def test_a_hostile_packet__is_one_clear_sentence(name: str, monkeypatch: pytest.
         return
     app.file_uploader(key="verify file 1").upload("out.zip", packet()).run()
     assert "is whole" in plain_text(app)
+
+
+# Several releases.
+
+
+@cache
+def another() -> tuple[bytes, str]:
+    """Another release of the same table, with its report."""
+    result = anonymize(TABLE, SCHEMA, k=6, criterion="gini")
+    content = result.release.to_bytes("csv")
+    return content, result.report.with_output({"csv": digest(content)}).to_json()
+
+
+def dropped_at_once(files: dict[str, bytes], reports: list[str]) -> AppTest:
+    """The page after files and reports were dropped at once."""
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run().switch_page("../pages/verify.py").run()
+    app.file_uploader(key="verify file 0").set_value([(name, content, "") for name, content in files.items()])
+    values = [(f"{number}.json", report.encode(), "") for number, report in enumerate(reports)]
+    app.file_uploader(key="verify report 0").set_value(values).run()
+    assert not app.exception
+    return app
+
+
+def test_several_releases__are_held_against_each_other_and_their_own_reports() -> None:
+    content, report = another()
+    app = dropped_at_once({"a.csv": FILES["csv"], "b.csv": content}, [report, REPORT])
+    state = app.session_state["workspace"].state(VerifyState)
+    assert [(one.name, one.is_whole) for one in state.verdicts] == [("a.csv", True), ("b.csv", True)]
+    tables = [read_file(one).under(SCHEMA).rows for one in (FILES["csv"], content)]
+    expected = verify_together(tables, SCHEMA, k=6)
+    assert state.proof == expected
+    text = plain_text(app)
+    for sentence in expected.sentences(["a.csv", "b.csv"]):
+        assert sentence in text
+    assert [header.value for header in app.header][0] == "Together"
+
+
+def test_packets__are_held_against_each_other_without_reports() -> None:
+    app = dropped_at_once({"a.zip": packet(), "b.zip": packet()}, [])
+    state = app.session_state["workspace"].state(VerifyState)
+    assert state.proof is not None
+    assert state.proof.holds
+    assert "everybody is in a group of at least 4 people" in plain_text(app)
+
+
+def test_several_releases__one_of_which_is_another_file_prove_nothing_together() -> None:
+    content, report = another()
+    app = dropped_at_once({"a.csv": FILES["csv"].replace(b'"female"', b'"Fe"', 1), "b.csv": content}, [report, REPORT])
+    state = app.session_state["workspace"].state(VerifyState)
+    assert [one.is_whole for one in state.verdicts] == [False, True]
+    assert state.proof is None
+
+
+def test_several_releases__wait_for_the_report_of_each() -> None:
+    app = dropped_at_once({"a.csv": FILES["csv"], "b.csv": another()[0]}, [REPORT])
+    assert "1 report more" in plain_text(app)
+    assert app.session_state["workspace"].state(VerifyState).verdicts == ()

@@ -1,8 +1,9 @@
-"""What came of the last file that was checked on the Verify page."""
+"""What came of the last files that were checked on the Verify page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from anonymizer.checking.several import Proof
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import AnonymizerError
 
@@ -25,9 +26,14 @@ class Verdict:
 
 @dataclass
 class VerifyState:
-    """``edition``: how many files were brought, part of the widgets' keys; then ``verdict`` or ``problem``. No row is
-    kept but those of a clean copy."""
+    """``edition``: how often files were brought, part of the widgets' keys; then the ``verdicts`` on them, with the
+    ``proof`` of what two or more tell together, or a ``problem``. No row is kept but those of a clean copy."""
 
     edition: int = 0
-    verdict: Verdict | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    proof: Proof | None = None
     problem: AnonymizerError | None = None
+
+    def clear(self) -> None:
+        """Forget what came of the last files."""
+        self.verdicts, self.proof, self.problem = (), None, None

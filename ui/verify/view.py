@@ -1,12 +1,17 @@
 """A released file and its report, or a packet, on the page, and what the checker finds in them."""
 
+from collections.abc import Sequence
 from functools import partial
 
+import pandas as pd
 import streamlit as st
 
+from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.rare_forms import rare_forms
 from anonymizer.checking.released_file import ReleasedFile, read_released
+from anonymizer.checking.several import Proof, files_alone, schema_there
 from anonymizer.checking.verify import Check, Verification, verify
+from anonymizer.digests import digest
 from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.partitions.check import archive_checks
 from anonymizer.partitions.folder import is_archive
@@ -27,6 +32,8 @@ from ui.verify.state import Verdict, VerifyState
 from ui.workspace import Workspace
 
 MOST_SENTENCES = 5
+Rows = tuple[pd.DataFrame, Claim]
+"""The rows of a release, and what its report claims of them."""
 SAME_FILE = "This is the file that the report speaks of, by its SHA-256."
 
 
@@ -41,45 +48,92 @@ def bring(ws: Workspace) -> None:
     )  # fmt: skip
     left, right = st.columns(2, gap="large")
     with left:
-        file = st.file_uploader(
+        files = st.file_uploader(
             "A release packet or folder (ZIP), or the released file, of any kind that Copse writes",
             ["zip", *LAST_ENDINGS],
+            accept_multiple_files=True,
             key=f"verify file {state.edition}",
         )
     with right:
-        report = st.file_uploader(
-            "For a released file, its report (JSON); a packet has one in it", ["json"],
+        reports = st.file_uploader(
+            "For a released file, its report (JSON); a packet has one in it", ["json"], accept_multiple_files=True,
             key=f"verify report {state.edition}",
         )  # fmt: skip
-    is_folder = file is not None and is_archive(file.getvalue()[:100])
-    is_packet = file is not None and file.name.lower().endswith(".zip") and not is_folder
-    if file is None or (report is None and not is_packet):
-        if is_folder:
+    kinds = [kind_of(file.name, file.getvalue()) for file in files]
+    missing = len(kinds) - kinds.count("packet") - len(reports)
+    if not files or missing > 0:
+        if "folder" in kinds:
             st.caption("This is a released folder as one file: drop its report, too.")
+        elif len(files) > 1:
+            st.caption(f"{plural(missing, 'report')} more: each released file has its own.")
         return
-    name, content, claimed = file.name, file.getvalue(), b"" if report is None else report.getvalue()
+    drops = [(kind, file.name, file.getvalue()) for kind, file in zip(kinds, files, strict=True)]
+    claimed = [report.getvalue() for report in reports]
     drop_uploads()
     state.edition += 1
-    state.verdict = state.problem = None
+    state.clear()
     try:
         sender = PublicKey.of(key) if key.strip() else None
-        if sender is not None and not is_packet:
+        if sender is not None and {*kinds} != {"packet"}:
             raise ParameterError("Only a packet is signed, and this is none.", remedy="Clear the key of the sender.")
         with st.spinner("Reading and checking the file …"), ws.turn(False):
-            if is_folder:
-                state.verdict = verdict_on_folder(name, content, claimed)
-            elif is_packet:
-                state.verdict = verdict_on_packet(ws, name, content, sender)
-            else:
-                state.verdict = check(ws, name, content, claimed)
+            judge(ws, drops, claimed, sender)
     except AnonymizerError as error:
+        state.clear()
         state.problem = error
     st.rerun()
 
 
-def check(ws: Workspace, name: str, content: bytes, report: bytes) -> Verdict:
-    """Return what the checker finds in a file, under the roles and limits of its report. The file is read in a process
-    of its own; nothing of it is kept but a clean copy. Raises what reading and checking raise."""
+def kind_of(name: str, content: bytes) -> str:
+    """Return what was dropped: a ``folder`` as one file, a ``packet``, or a ``file``, which needs a report as a folder
+    does."""
+    if is_archive(content[:100]):
+        return "folder"
+    return "packet" if name.lower().endswith(".zip") else "file"
+
+
+def judge(
+    ws: Workspace, drops: Sequence[tuple[str, str, bytes]], reports: Sequence[bytes], sender: PublicKey | None
+) -> None:
+    """Keep what the checker finds in each file and, of two or more, what they prove together. ``drops``: the kind, the
+    name and the bytes of each. Raises what reading and checking raise."""
+    state, rows = ws.state(VerifyState), []
+    rest = iter(reports_of([content for kind, _, content in drops if kind != "packet"], reports))
+    if len(drops) > 1 and any(kind == "folder" for kind, _, _ in drops):
+        raise ParameterError("A released folder is checked alone.", remedy="Drop it without other files.")
+    for kind, name, content in drops:
+        if kind == "packet":
+            verdict, own = verdict_on_packet(ws, name, content, sender)
+        elif kind == "folder":
+            verdict, own = verdict_on_folder(name, content, next(rest)), None
+        else:
+            verdict, own = check(ws, name, content, next(rest))
+        state.verdicts = (*state.verdicts, verdict)
+        rows += [] if own is None or not verdict.is_whole else [own]
+    if len(rows) > 1 and len(rows) == len(drops):
+        state.proof = files_alone(
+            [table for table, _ in rows],
+            [schema_there(claim.schema, table) for table, claim in rows],
+            max(int(claim.limits["k"]) for _, claim in rows),
+            promises=[Promise.of(claim.schema, claim.limits) for _, claim in rows],
+        )
+
+
+def reports_of(contents: Sequence[bytes], reports: Sequence[bytes]) -> list[bytes]:
+    """Return the report of each of some files: the one that names its SHA-256; those that no report names have what is
+    left, in order. Raises :class:`ReadError` for two files and a report that is none."""
+    if len(contents) == 1:
+        return [*reports[:1]]
+    names = {report: {*claim_from(report).outputs.values()} for report in reports}
+    own = [next((report for report in reports if digest(one) in names[report]), None) for one in contents]
+    others = iter([report for report in reports if report not in own] or reports)
+    return [report or next(others, reports[0]) for report in own]
+
+
+def check(ws: Workspace, name: str, content: bytes, report: bytes) -> tuple[Verdict, Rows]:
+    """Return what the checker finds in a file, under the roles and limits of its report, and its rows with what that
+    claims. The file is read in a process of its own; nothing of it is kept but a clean copy. Raises what reading and
+    checking raise."""
     claim = claim_from(report)
     reading = read_in_child(content, name=name, reader=read_released)
     PLACES.require(ws.owner, name, size_of(reading.frame))
@@ -91,7 +145,8 @@ def check(ws: Workspace, name: str, content: bytes, report: bytes) -> Verdict:
     sentences = differences or (SAME_FILE, *rare_forms(file.rows, claim.schema))
     is_clean = verification.passed and not differences
     copy = parquet_bytes(file.rows) if file.unjudged and is_clean else b""
-    return Verdict(name, not differences, sentences, {name: verification}, words_of(claim), copy=copy)
+    verdict = Verdict(name, not differences, sentences, {name: verification}, words_of(claim), copy=copy)
+    return verdict, (file.rows, claim)
 
 
 def words_of(claim: Claim) -> str:
@@ -111,10 +166,10 @@ def verdict_on_folder(name: str, content: bytes, report: bytes) -> Verdict:
     return Verdict(name, not differences, differences or (SAME_FILE,), {name: verification}, roles, is_folder=True)
 
 
-def verdict_on_packet(ws: Workspace, name: str, content: bytes, key: PublicKey | None) -> Verdict:
+def verdict_on_packet(ws: Workspace, name: str, content: bytes, key: PublicKey | None) -> tuple[Verdict, Rows | None]:
     """Return what comes of checking a packet: every file in it, its signature where a ``key`` was typed, and what the
-    checker finds in its tables. The archive unfolds, and each table is read, in a process of its own; nothing is kept.
-    Raises what reading and checking raise."""
+    checker finds in its tables; and its rows with what its report claims. The archive unfolds, and each table is read,
+    in a process of its own; nothing is kept. Raises what reading and checking raise."""
 
     def read(data: bytes) -> ReleasedFile:
         reading = read_in_child(data, name="The table", reader=read_released)
@@ -124,10 +179,11 @@ def verdict_on_packet(ws: Workspace, name: str, content: bytes, key: PublicKey |
     answer = check_packet(content, unfold=partial(ws.unfold_packet, name), read=read, key=key)
     roles = "" if answer.claim is None else words_of(answer.claim)
     if not answer.differences:
-        return Verdict(name, True, (answer.sentence, *answer.notes), answer.tables, roles)
+        own = None if answer.rows is None or answer.claim is None else (answer.rows, answer.claim)
+        return Verdict(name, True, (answer.sentence, *answer.notes), answer.tables, roles), own
     more = len(answer.differences) - MOST_SENTENCES
     sentences = answer.differences[:MOST_SENTENCES] + ((f"And {more:,} more.",) if more > 0 else ())
-    return Verdict(name, False, ("This packet is not as it was made.", *sentences), {}, roles)
+    return Verdict(name, False, ("This packet is not as it was made.", *sentences), {}, roles), None
 
 
 def offer_page() -> None:
@@ -141,13 +197,32 @@ def offer_page() -> None:
 
 
 def outcome(ws: Workspace) -> None:
-    """Draw what came of the last file: whether it is what it says, then what the checker finds in each table."""
+    """Draw what came of the last files: what they prove together, then of each whether it is what it says, and what the
+    checker finds in each table."""
     state = ws.state(VerifyState)
     if state.problem is not None:
         problem(state.problem)
-    verdict = state.verdict
-    if verdict is None:
-        return
+    if state.proof is not None:
+        proven_together(state.proof, [verdict.name for verdict in state.verdicts])
+    for place, verdict in enumerate(state.verdicts):
+        outcome_of_one(verdict, place)
+
+
+def proven_together(proof: Proof, names: Sequence[str]) -> None:
+    """Draw what two or more files prove together. ``names``: of the files."""
+    st.header("Together", anchor=False)
+    first, *others = map(plain, proof.sentences(names))
+    text = "  \n".join([f"**{first}**", *others])
+    if proof.overall == "fails":
+        st.error(text, icon=":material/group_off:")
+    elif proof.holds:
+        st.success(text, icon=":material/groups:")
+    else:
+        st.warning(text, icon=":material/help:")
+
+
+def outcome_of_one(verdict: Verdict, place: int) -> None:
+    """Draw what came of one file; ``place``: which of them."""
     st.header(plain(verdict.name), anchor=False)
     first, *others = map(plain, verdict.sentences)
     text = "  \n".join([f"**{first}**" if others else first, *others])
@@ -159,7 +234,7 @@ def outcome(ws: Workspace) -> None:
     for name, verification in verdict.tables.items():
         alike.setdefault(verification.describe(), []).append(name)
     for names in alike.values():
-        table(names, verdict.tables[names[0]], len(verdict.tables) > 1, verdict.copy)
+        table(verdict, names, place)
     if verdict.roles:
         st.caption(plain(verdict.roles))
     if verdict.is_folder:
@@ -171,26 +246,26 @@ def outcome(ws: Workspace) -> None:
     )
 
 
-def table(names: list[str], verification: Verification, is_named: bool, copy: bytes) -> None:
-    """Draw what the checker finds in tables of which it says the same; ``copy``: their rows alone, where bytes cannot
-    be judged."""
+def table(verdict: Verdict, names: list[str], place: int) -> None:
+    """Draw what the checker finds in tables of a verdict, by their names, of which it says the same."""
+    verification = verdict.tables[names[0]]
     headline(verification)
-    if is_named:
+    if len(verdict.tables) > 1:
         st.caption(f"In {', '.join(map(plain, names))}.")
     judged = [check for check in verification.checks if check.passed is not None]
     reported = [check for check in verification.checks if check.passed is None and check.name != "file"]
     file = verification.get("file")
     if file is not None and file.passed is None:
         st.warning(plain(file.sentence), icon=":material/help:")
-    if copy:
+    if verdict.copy:
         st.download_button(
-            "Clean copy (Parquet)", copy, "clean-copy.parquet", "application/vnd.apache.parquet",
-            icon=":material/download:", on_click="ignore", key="download clean copy",
+            "Clean copy (Parquet)", verdict.copy, "clean-copy.parquet", "application/vnd.apache.parquet",
+            icon=":material/download:", on_click="ignore", key=f"download clean copy {place}",
             help="The rows and nothing else. It is kept in this session until you choose another file.",
         )  # fmt: skip
     for each in sorted(judged, key=lambda check: bool(check.passed)):
         check_line(each)
     title = f"{plural(len(reported), 'more figure')}, reported without a requirement"
-    with st.expander(title, key=f"verify figures {names[0]}"):
+    with st.expander(title, key=f"verify figures {place} {names[0]}"):
         for each in reported:
             check_line(each)
