@@ -9,13 +9,11 @@ from typing import Any
 
 from anonymizer.cli.options import first_bytes
 from anonymizer.errors import ParameterError
-from anonymizer.provenance.signature import NO_KEY, PublicKey, SigningKey
+from anonymizer.provenance.signature import LARGEST, NO_KEY, PublicKey, SigningKey
 from anonymizer.releasing.files import write_once
 
 PASSWORD = "COPSE_KEY_PASSWORD"
 """The environment variable that has the password of the key, where nobody can be asked."""
-LARGEST = 10_000
-"""Most bytes of the file of a key."""
 
 
 def add_key(subparsers: Any) -> None:

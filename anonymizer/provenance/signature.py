@@ -25,6 +25,8 @@ LENGTH = 32
 """Bytes of a public key."""
 LONGEST = 1 << 24
 """Letters of the longest statement that is read, in base64."""
+LARGEST = 10_000
+"""Most bytes of the file of a key."""
 NO_KEY = "Give the line of 44 letters, or the file, that `copse key new` made."
 
 

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from anonymizer.attacks.outcome import Rate
 from anonymizer.digests import digest
+from anonymizer.provenance.signature import SigningKey
 from anonymizer.reporting.dossier import AUDIENCES
 from anonymizer.reporting.packet import check_packet
 from anonymizer.schema import Schema
@@ -130,6 +131,30 @@ def test_packet__is_of_what_is_shown() -> None:
     # Of another setting, or with other words, it is not offered.
     app.text_input(key="statement purpose").set_value("Another purpose").run()
     assert "Download the packet" not in buttons(app.run())
+
+
+def test_packet__is_signed_by_the_key_that_was_opened() -> None:
+    key, password = SigningKey.new(), "three blind mice"
+    pem = key.to_pem(password)
+    app = open_page(session(2))
+    for secret, opens in (("wrong", False), (password, True)):
+        app.file_uploader[0].set_value([("key.pem", pem, "")])
+        next(field for field in app.text_input if field.label == "Password of the key").set_value(secret)
+        app = next(button for button in app.button if button.label == "Open the key").click().run()
+        assert not app.exception
+        assert ("Packets are signed" in plain_text(app)) == opens
+        assert [("cannot be opened" in error.value) for error in app.error] == [True] * (not opens)
+    assert key.public.groups in plain_text(app)
+    ws: Workspace = session_of(app)
+    packet = session_of(make_packet(app)).jobs["packet"].answer
+    check = check_packet(packet, key=key.public)
+    assert (check.differences, check.signed_by) == ((), key.public.id)
+    kept = f"{app.session_state} {vars(ws.state(ReleaseState))}"
+    assert password not in kept
+    assert pem.decode().splitlines()[1] not in kept
+    app = app.button(key="put key away").click().run()
+    assert "Download the packet" not in buttons(app)
+    assert "Password of the key" in [field.label for field in app.text_input]
 
 
 def project_in(app: AppTest) -> bytes:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from anonymizer.errors import part_of
 from anonymizer.provenance.report import Report
+from anonymizer.provenance.signature import SigningKey
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.findings import findings_of
 from anonymizer.reporting.packet import packet_of
@@ -24,6 +25,7 @@ from ui.release.databases import into_database
 from ui.release.downloads import KINDS, file_stem, release_reason, single_files
 from ui.release.ledger import entered
 from ui.release.reports import statement, statement_of
+from ui.release.signing import signing
 from ui.workspace import Workspace
 
 JOB = "packet"
@@ -46,6 +48,7 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
     reason, locked = release_reason(ws, report)
     with st.expander("Purpose, recipient, signatures", key="statement", icon=":material/edit:"):
         statement(ws)
+        signer = signing(ws)
     stem = file_stem(ws.reading.name if ws.reading else "")
     if not locked:
         entry = entered(ws, release, report, f"{stem}-released.csv")
@@ -61,7 +64,7 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
     if locked:
         st.button("Make the packet", key="begin packet", icon=":material/inventory_2:", disabled=True)
     else:
-        packet = made(ws, release, report, reason, audience)
+        packet = made(ws, release, report, reason, audience, signer)
     if packet is not None:
         own = stem if audience == "internal" else "release"
         st.download_button(
@@ -91,8 +94,11 @@ def table_formats(release: Release) -> str:
     return ", ".join(KINDS[format][0] for format in formats if format in release.formats)
 
 
-def made(ws: Workspace, release: Release, report: Report, reason: str, audience: str) -> bytes | None:
-    """Return the packet as soon as it is there; draws the button, progress, and Cancel."""
+def made(
+    ws: Workspace, release: Release, report: Report, reason: str, audience: str, signer: SigningKey | None
+) -> bytes | None:
+    """Return the packet, signed where there is a ``signer``, as soon as it is there; draws the button, progress, and
+    Cancel."""
     table, flow, words = ws.table, ws.flow, statement_of(ws)
     assert table is not None
     attacks = outcome_of(ws, flow.release)
@@ -104,9 +110,9 @@ def made(ws: Workspace, release: Release, report: Report, reason: str, audience:
         inward = inward_of(flow, part_of(job.go_on, 0.0, 0.4)) if audience == "internal" else {}
         findings = findings_of(report, table, flow.released, attacks, **inward)
         how = {"override": reason, "project": project, "progress": part_of(job.go_on, 0.4, 1.0)}
-        return packet_of(release, findings, words, audience, **how)
+        return packet_of(release, findings, words, audience, key=signer, **how)
 
-    key = release, report, reason, audience, words, attacks
+    key = release, report, reason, audience, words, attacks, signer
     packet: bytes | None = answer_of_job(ws, JOB, key, "Make the packet", work)
     return packet
 
