@@ -106,7 +106,8 @@ class Explorer:
     def each(self, where: str, locator: Any, then: str = "") -> None:
         """Click each of the controls that are there, and look: after each where it is closed by a key ``then``, else
         after the last, for what they show stays on the page."""
-        for number in range(min(MOST, locator.count())):
+        count = min(MOST, locator.count())
+        for number in range(count):
             control = locator.nth(number)
             if control.count() and control.is_visible() and control.is_enabled():
                 control.click()
@@ -115,7 +116,8 @@ class Explorer:
                     self.page.keyboard.press(then)
                 else:
                     settle(self.page)
-        self.look(where)
+        if count:
+            self.look(where)
 
     def page_of(self, title: str) -> None:
         """Open a page, and all that can be opened on it; its words, which are drawn by the same code, on some."""

@@ -22,8 +22,9 @@ DROP = """([target, encoded, name]) => {
 }"""
 
 
-REST = 18
-"""Pictures in a row that a page must stay the same to be at rest."""
+REST, REST_TIME = 6, 300
+"""Pictures in a row, and milliseconds, that a page must stay the same to be at rest: a slider waits for 200 before it
+says that it was moved."""
 
 
 class Drawings:
@@ -76,15 +77,17 @@ def open_page(page: Page, address: str, path: str = "") -> None:
     settle(page)
 
 
-FRAMES = """number => new Promise(done => {
-    const draw = () => number-- > 0 ? requestAnimationFrame(draw) : done();
+FRAMES = """([number, time]) => new Promise(done => {
+    const end = performance.now() + time;
+    const draw = () => number-- > 0 || performance.now() < end ? requestAnimationFrame(draw) : done();
     draw();
 })"""
 
 
-def see_frames(page: Page, number: int) -> None:
-    """Wait until the browser has drawn so many pictures more: 60 a second, fewer on a busy machine."""
-    page.evaluate(FRAMES, number)
+def see_frames(page: Page, number: int, time: int = 0) -> None:
+    """Wait until the browser has drawn so many pictures more, 60 a second, fewer on a busy machine; at least for a time
+    in milliseconds."""
+    page.evaluate(FRAMES, [number, time])
 
 
 def settle(page: Page) -> None:
@@ -95,7 +98,7 @@ def settle(page: Page) -> None:
 
     def at_rest() -> bool:
         still.wait_for()
-        see_frames(page, REST)
+        see_frames(page, REST, REST_TIME)
         return bool(still.count()) and not drawings.due
 
     wait_until(at_rest, pause=0)

@@ -271,7 +271,7 @@ def refused(data: bytes, folder: Path, capsys: Capture) -> str:
     return printed
 
 
-@pytest.mark.sweep(14)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("forgery", FORGED)
 def test_a_forged_file__is_refused_and_named(forgery: str, packets: Path, tmp_path: Path, capsys: Capture) -> None:
     which, forge, says = FORGED[forgery]
@@ -280,6 +280,7 @@ def test_a_forged_file__is_refused_and_named(forgery: str, packets: Path, tmp_pa
     assert re.search(says, printed), printed
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("forgery", MANIFESTS)
 def test_a_forged_manifest__is_refused_and_named(forgery: str, packets: Path, tmp_path: Path, capsys: Capture) -> None:
     change, says = MANIFESTS[forgery]

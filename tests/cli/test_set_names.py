@@ -126,6 +126,7 @@ def unordered(sets: dict[str, Any]) -> None:
 FORGED = [fewer, other, strange, twice, more, swapped, none, elsewhere, unordered]
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("forge", FORGED)
 def test_a_forged_dictionary__is_refused_in_a_report(place: Path, forge: Callable[[Any], None]) -> None:
     report = json.loads((place / "report.json").read_text())
@@ -139,6 +140,7 @@ def test_a_forged_dictionary__is_refused_in_a_report(place: Path, forge: Callabl
     assert verify(place, "--report", str(path), *(beside if forge in (other, strange) else [])) in (1, 2)
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("packet", ["out.zip", "own.zip"])
 @pytest.mark.parametrize("forge", FORGED)
 def test_a_forged_dictionary__is_refused_in_a_packet(

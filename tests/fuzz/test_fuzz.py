@@ -1,6 +1,6 @@
 """Files made from seeds, whole and damaged: no traceback, no death, nothing slow, no value silently another.
 
-``COPSE_FUZZ_CASES`` says how many of each kind (12 unless set), ``COPSE_FUZZ_SEED`` where their seeds begin.
+``COPSE_FUZZ_CASES`` says how many of each kind (6 unless set), ``COPSE_FUZZ_SEED`` where their seeds begin.
 """
 
 import json
@@ -14,7 +14,7 @@ from tests.fuzz.cases import KINDS
 from tests.fuzz.labels import FILES, sas_table
 from tests.fuzz.trees import WRITERS
 
-CASES = int(os.environ.get("COPSE_FUZZ_CASES", "12"))
+CASES = int(os.environ.get("COPSE_FUZZ_CASES", "6"))
 FIRST = int(os.environ.get("COPSE_FUZZ_SEED", "0"))
 SLOW = 20
 """Seconds of processor time that no case may take."""

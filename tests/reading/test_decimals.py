@@ -1,10 +1,13 @@
 """Numbers written in two ways: read by what the column shows, kept whole, or asked."""
 
 import math
+import re
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from anonymizer.reading.decimals import NUMBER, readable
 from anonymizer.reading.files import Reading, ReadOptions, read_table
 from anonymizer.reading.options import Question
 
@@ -108,3 +111,11 @@ def test_dates__are_asked_with_both_readings() -> None:
     assert read(text, month.apply(reading.options)).frame["d"][0].month == 1
     month_first = read("d,n\n13/02/2024,1\n01/03/2024,2\n", ReadOptions(dates="month"))
     assert month_first.frame["d"][1].month == 3
+
+
+@pytest.mark.parametrize("digits", [298, 299, 300, 307, 308, 309])
+@pytest.mark.parametrize("form", ["{}", "-{}", "{}.5", "0{}", "{}e5", "x{}"])
+def test_readable__is_the_same_for_short_and_long_texts(digits: int, form: str) -> None:
+    text = form.format("9" * digits)
+    expected = re.match(NUMBER, text) is not None
+    assert readable(pa.array([text, "1"]), ".").tolist() == [expected, True]
