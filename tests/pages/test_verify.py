@@ -277,5 +277,5 @@ def test_several_releases__one_of_which_is_another_file_prove_nothing_together()
 
 def test_several_releases__wait_for_the_report_of_each() -> None:
     app = dropped_at_once({"a.csv": FILES["csv"], "b.csv": another()[0]}, [REPORT])
-    assert "1 report more" in plain_text(app)
+    assert "1 report is missing" in plain_text(app)
     assert app.session_state["workspace"].state(VerifyState).verdicts == ()

@@ -65,7 +65,8 @@ def bring(ws: Workspace) -> None:
         if "folder" in kinds:
             st.caption("This is a released folder as one file: drop its report, too.")
         elif len(files) > 1:
-            st.caption(f"{plural(missing, 'report')} more: each released file has its own.")
+            verb = "is" if missing == 1 else "are"
+            st.caption(f"{plural(missing, 'report')} {verb} missing: each released file has its own.")
         return
     drops = [(kind, file.name, file.getvalue()) for kind, file in zip(kinds, files, strict=True)]
     claimed = [report.getvalue() for report in reports]
