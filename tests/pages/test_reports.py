@@ -144,14 +144,14 @@ def test_packet__is_signed_by_the_key_that_was_opened() -> None:
         assert not app.exception
         assert ("Packets are signed" in plain_text(app)) == opens
         assert [("cannot be opened" in error.value) for error in app.error] == [True] * (not opens)
-    assert key.public.groups in plain_text(app)
+    assert f"{key.public.text}\n{key.public.groups}" in [code.value for code in app.code]
     ws: Workspace = session_of(app)
     packet = session_of(make_packet(app)).jobs["packet"].answer
     check = check_packet(packet, key=key.public)
     assert (check.differences, check.signed_by) == ((), key.public.id)
-    kept = f"{app.session_state} {vars(ws.state(ReleaseState))}"
-    assert password not in kept
-    assert pem.decode().splitlines()[1] not in kept
+    state = f"{app.session_state} {vars(ws.state(ReleaseState))}"
+    assert password not in state
+    assert pem.decode().splitlines()[1] not in state
     app = app.button(key="put key away").click().run()
     assert "Download the packet" not in buttons(app)
     assert "Password of the key" in [field.label for field in app.text_input]

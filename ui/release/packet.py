@@ -24,8 +24,7 @@ from ui.release.attacks import outcome_of
 from ui.release.databases import into_database
 from ui.release.downloads import KINDS, file_stem, release_reason, single_files
 from ui.release.ledger import entered
-from ui.release.reports import statement, statement_of
-from ui.release.signing import signing
+from ui.release.reports import signing, statement, statement_of
 from ui.workspace import Workspace
 
 JOB = "packet"
