@@ -9,6 +9,8 @@ import numpy as np
 
 from anonymizer.abilities import require
 from anonymizer.errors import ParameterError, Progress, no_progress
+from anonymizer.ledger.ledger import Ledger
+from anonymizer.partitions.ledger import Register
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import is_remote, local_source
 from anonymizer.partitions.run import FilesResult, release_here
@@ -36,6 +38,8 @@ def anonymize_files(
     rows: int = ROWS,
     engine: str = "local",
     cluster: Mapping[str, Any] | None = None,
+    ledger: Ledger | None = None,
+    words: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> FilesResult:
     """Write a verified release of a table in files into a new folder, piece by piece; return what it is.
@@ -47,6 +51,8 @@ def anonymize_files(
     ``override``: why it is written although a check fails. ``rows``: of a piece, and of a written file.
     ``engine``: "local", or "dask", where the records are on the workers of a cluster, the one that ``cluster`` says in
     the words of :func:`anonymizer.workers.cluster.open_cluster`; then all of them see the files and the folder.
+    ``ledger``: the release is counted together with those of a ledger, packed with its key, and entered there before
+    the folder stands at its name; ``words``: what the entry says, of :meth:`anonymizer.ledger.ledger.Ledger.enter`.
 
     Records are kept as small numbers, 1 to 4 bytes a column; of columns that do not leave only those are read that
     speak of persons, to count these. The gate looks at up to 500,000 records, evenly spread.
@@ -60,15 +66,20 @@ def anonymize_files(
     if engine not in IN_PIECES:
         raise ParameterError(f"There is no engine {engine!r}.", value=engine, remedy="Choose local or dask.")
     check_choices(s.generalizer, s.writing, s.numbers)
+    if ledger is not None:
+        ledger.require_key()
+        if engine == "dask":
+            raise ParameterError("A ledger takes files that are read here.", remedy="Choose --engine local.")
     require(engine, s, schema, place)
     if not is_remote(place):
         require_apart(local_source(place), folder)
     require_free(folder)
     progress(0.0, "Reading the pieces")
     table = source if isinstance(source, PartitionedTable) else open_table(source, rows, options)
+    register = None if ledger is None else Register(ledger, words or {})
     arguments = table, schema, folder, s, options, rng, reasons or {}, override, progress, rows
     if engine == "dask":
         from anonymizer.workers.remote import release_elsewhere
 
         return release_elsewhere(*arguments, **cluster or {})
-    return release_here(*arguments)
+    return release_here(*arguments, register)

@@ -32,7 +32,7 @@ from anonymizer.gate.judge import about_table, judge
 from anonymizer.gate.shared import Shared, shared_values, values_in_classes
 from anonymizer.groups.limits import require_limits
 from anonymizer.groups.prune import Pruning
-from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, used_settings, with_criterion
+from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, run_settings, with_criterion
 from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable, encode, persons_of, rows_of
 from anonymizer.growing.people import with_people, with_reach
@@ -58,7 +58,7 @@ from anonymizer.releasing.tiers import Parts
 from anonymizer.releasing.treat import treated_table
 from anonymizer.releasing.units import rows_that_stay
 from anonymizer.schema import Kind, Schema
-from anonymizer.settings import OF_POPULATION, RUN, Limits, Settings
+from anonymizer.settings import OF_POPULATION, Limits, Settings
 from anonymizer.stages import DEPENDS, Answer, LazyValue, stage
 from anonymizer.suppression.choice import staying_rows
 
@@ -589,8 +589,7 @@ class Flow:
     @property
     def recorded(self) -> dict[str, Any]:
         """The settings of a run as a report keeps them: the criterion as used, ``None`` for what did not matter."""
-        of_tree = {"grouping": self.grouping, **used_settings(self.recipe, self.encoded)}
-        return self.settings.of(*RUN) | of_tree | ({} if self.settings.suppression else {"suppression_weight": None})
+        return run_settings(self.settings, self.grouping, self.encoded)
 
     def require_limits(self) -> None:
         """Raise :class:`GuaranteeError` when even the whole table as one group fails a limit: which, how far off."""

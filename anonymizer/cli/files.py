@@ -2,9 +2,11 @@
 
 import argparse
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from anonymizer.abilities import ENGINES, require
+from anonymizer.cli.ledger import entry_words, ledger_of, print_together
 from anonymizer.cli.options import (
     ProgressBar,
     limits_of,
@@ -40,7 +42,7 @@ from anonymizer.values import plural
 CLUSTER = ("scheduler", "workers", "memory", "spill")
 ALONE = (
     "check", "project", "earlier", "attack", "packet", "internal_packet", "sign", "internal", "external", "population",
-    "fraction", "last_table", "last_release", "keep_earlier", "ledger", "to",
+    "fraction", "last_table", "last_release", "keep_earlier",
 )  # fmt: skip
 """Options that take one table in memory."""
 LARGE = 2_000_000
@@ -142,12 +144,14 @@ def run_apart(options: argparse.Namespace) -> int:
         if not options.engine:
             print(choice_of(options.input), file=sys.stderr)
     show = ProgressBar()
+    ledger = ledger_of(options) if options.command == "anonymize" else None
     words = {"arguments": options.arguments, "encoding": sys.stdout.encoding or "utf-8"}
     try:
-        answer = call_in_child(
-            options.apart, words, name=Path(options.input).name, progress=show, allowance=pieces_allowance(),
-            fork=True, writes=True,
-        )  # fmt: skip
+        with ledger.noted(Path(options.out).name) if ledger else nullcontext():
+            answer = call_in_child(
+                options.apart, words, name=Path(options.input).name, progress=show, allowance=pieces_allowance(),
+                fork=True, writes=True,
+            )  # fmt: skip
     except BaseException:
         for path in filter(None, (getattr(options, "out", None), options.report)):
             remove_halves(path)
@@ -169,9 +173,11 @@ def run_files(options: argparse.Namespace, progress: Progress) -> int:
         require_roles(rows, schema, options.keep)
     reasons = dict(text.partition("=")[::2] for text in options.reason)
     cluster = {name: getattr(options, name) for name in CLUSTER if getattr(options, name) is not None}
+    ledger = ledger_of(options)
     result = anonymize_files(
         table, schema, options.out, options=reading, reasons=reasons, override=options.override,
-        progress=progress, engine=options.engine or "local", cluster=cluster, **settings_of(options).of(*RUN),
+        progress=progress, engine=options.engine or "local", cluster=cluster, ledger=ledger,
+        words=entry_words(options), **settings_of(options).of(*RUN),
     )  # fmt: skip
     if options.report:
         write_file(options.report, result.to_json())
@@ -191,6 +197,8 @@ def print_files(result: FilesResult) -> None:
     print_checks(result.verification)
     for note in result.notes:
         print(note)
+    print_together(result.gate)
+    print(result.ledger_sentence + "\n" * bool(result.ledger_sentence), end="")
     print_gate(result.gate, [finding for finding in result.gate.findings if finding.severity is Severity.STOPS])
     if result.folder is not None:
         files = plural(len(result.manifest.parts), "file")

@@ -12,9 +12,10 @@ from anonymizer.cli.options import first_bytes, read_apart
 from anonymizer.databases.address import Address
 from anonymizer.digests import digest
 from anonymizer.errors import ParameterError, ReadError
-from anonymizer.gate.finding import Severity, kind_of
+from anonymizer.gate.finding import Gate, Severity, kind_of
 from anonymizer.ledger.chain import Chain
 from anonymizer.ledger.ledger import NO_KEY, Ledger, merge_ledgers
+from anonymizer.partitions.folder import is_archive, read_manifest
 from anonymizer.pipeline import Result
 from anonymizer.provenance.claim import claim_from
 from anonymizer.provenance.report import Report
@@ -127,15 +128,20 @@ def check_ledger(options: argparse.Namespace) -> int:
 
 def about_file(chain: Chain, file: str) -> tuple[str, bool]:
     """Return what a packet, a report or a release proves of a ledger, in a sentence, and whether both agree."""
-    content, name = first_bytes(file, LARGEST_ARCHIVE), Path(file).name
+    name, is_folder = Path(file).name, Path(file).is_dir()
+    content = b"" if is_folder else first_bytes(file, LARGEST_ARCHIVE)
+    in_parts = is_folder or is_archive(content)
+    sha256 = read_manifest(file).sha256 if in_parts else digest(content)
     entries = [
         (line, entry) for line, entry in enumerate(chain.entries, 1)
-        if entry["kind"] == "release" and part(entry, "release").get("sha256") == digest(content)
+        if entry["kind"] == "release" and part(entry, "release").get("sha256") == sha256
     ]  # fmt: skip
     if entries:
         line, entry = entries[0]
         to = f" to {entry['to']}" if entry.get("to") else ""
         return f"{name} is what entry {line:,} says was released{to}.", True
+    if in_parts:
+        return f"No entry of this ledger speaks of {name}.", False
     what, report = "report", content
     if is_packet(content):
         what, report = "packet", members_of(read_apart(content, reader=read_members))[0].get(REPORT, b"")
@@ -242,10 +248,22 @@ def ledger_of(options: argparse.Namespace) -> Ledger | None:
     return ledger
 
 
+def entry_words(options: argparse.Namespace) -> dict[str, str]:
+    """Return what the entry of a release says of who gets it, on what basis, and who gives it."""
+    return {"to": options.to or options.recipient, "basis": options.basis, "by": options.prepared_by}
+
+
+def print_together(gate: Gate) -> None:
+    """Print what is in order of a release and earlier ones together."""
+    for finding in gate.of(Severity.FINE):
+        if kind_of(finding) == "together":
+            print(finding.sentence)
+
+
 def write_entered(ledger: Ledger, options: argparse.Namespace, table: Any, result: Result) -> tuple[str, Report]:
     """Write a release and return the digest of its file, and its report with the entry, which was written before. A
     release that leaves in packets alone is entered by the digest of its CSV."""
-    words = {"to": options.to or options.recipient, "basis": options.basis, "by": options.prepared_by}
+    words = entry_words(options)
     if options.out:
         entry = ledger.write(options.out, table, result.release, result.report, **words)
     else:
@@ -254,8 +272,6 @@ def write_entered(ledger: Ledger, options: argparse.Namespace, table: Any, resul
         entry = ledger.add(table, result.release, result.report, name, sha256, **words)
     report = result.report.with_ledger(entry["number"], entry["hash"])
     if not options.json:
-        for finding in result.gate.of(Severity.FINE):
-            if kind_of(finding) == "together":
-                print(finding.sentence)
+        print_together(result.gate)
         print(report.ledger_sentence)
     return str(entry["release"]["sha256"]), report

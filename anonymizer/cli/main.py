@@ -126,6 +126,7 @@ def run(options: argparse.Namespace) -> int:
         return int(options.run(options))
     except AnonymizerError as error:
         print(f"{PROGRAM}: {redacted(' '.join(str(error).split()))}", file=sys.stderr)
+        print_notes(error)
         if error.row is None and error.in_full != error.problem:  # no place where the value could be looked up
             print(error.in_full)
         return BAD_INPUT
@@ -133,10 +134,18 @@ def run(options: argparse.Namespace) -> int:
         raise
     except OSError as error:
         print(f"{PROGRAM}: {redacted(str(error.filename or 'a file'))}: {error.strerror or error}.", file=sys.stderr)
+        print_notes(error)
         return BAD_INPUT
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         print(f"{PROGRAM}: stopped; nothing more was written.", file=sys.stderr)
+        print_notes(error)
         return 130
+
+
+def print_notes(error: BaseException) -> None:
+    """Print what else is to be known where a command ended so, such as an entry whose file was not written."""
+    for note in getattr(error, "__notes__", ()):
+        print(f"{PROGRAM}: {note}", file=sys.stderr)
 
 
 def needs_loops(options: argparse.Namespace) -> bool:

@@ -71,7 +71,7 @@ class Now:
     -1 of those left out, ``k``, and whose each row is, -1 for nobody's, when rows are not persons. ``keeps``: its
     groups keep those of earlier releases. ``promise``: what it promises besides; ``treated``: the table with its
     columns as they are released, where that is another one; ``population``: what is known of it, ``None`` where that is
-    not said."""
+    not said; ``can_keep``: whether groups can be made that keep earlier ones."""
 
     table: pd.DataFrame
     schema: Schema
@@ -83,6 +83,7 @@ class Now:
     promise: Promise = NO_PROMISE
     treated: pd.DataFrame | None = None
     population: Population | None = None
+    can_keep: bool = True
 
     def risks(self, before: Sequence[Promise], cell: Classes, changed: NDArray[np.bool_]) -> tuple[CellLimit, ...]:
         """Return what comes of promised limits on what is known of the population, on cells: see
@@ -98,7 +99,7 @@ class Now:
     @property
     def repairs(self) -> tuple[Repair, ...]:
         """What can be done where it leaves too few people together with earlier ones."""
-        return () if self.keeps else (KEEP_EARLIER,)
+        return (KEEP_EARLIER,) if self.can_keep and not self.keeps else ()
 
 
 class OtherPeople(Protocol):

@@ -19,7 +19,7 @@ from anonymizer.growing.people import with_people
 from anonymizer.growing.records import descend
 from anonymizer.growing.tree import Tree
 from anonymizer.schema import Kind, Schema
-from anonymizer.settings import Limits, Settings, name_of, offer, setting_names
+from anonymizer.settings import RUN, Limits, Settings, name_of, offer, setting_names
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,13 @@ def used_settings(recipe: Recipe, encoded: EncodedTable) -> dict[str, Any]:
         return dict.fromkeys(name for name in setting_names("tree") if name != "grouping")
     recipe = with_criterion(recipe, encoded)
     return {"criterion": recipe.criterion, "weight": recipe.weight}
+
+
+def run_settings(settings: Settings, grouping: str, encoded: EncodedTable) -> dict[str, Any]:
+    """Return the settings of a run as a report keeps them: ``grouping`` and criterion as used, ``None`` for what did
+    not matter."""
+    own = {"grouping": grouping, **used_settings(recipe_of(settings), encoded)}
+    return settings.of(*RUN) | own | ({} if settings.suppression else {"suppression_weight": None})
 
 
 def grow_by(recipe: Recipe, encoded: EncodedTable) -> tuple[Tree, NDArray[np.int32]]:

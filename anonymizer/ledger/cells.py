@@ -9,7 +9,6 @@ from calendar import month_name
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,8 @@ from anonymizer.checking.together import Classes, Together, cells_of, together
 from anonymizer.gate.earlier import Now, classes_of_persons, of_cells, of_limits
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.ledger.chain import ReleaseEntry
-from anonymizer.ledger.members import Members, Words, classes_of_rows, digests_of_persons, prints_of, record_digests
+from anonymizer.ledger.members import Members, Words
+from anonymizer.ledger.rows import LedgerRows, classes_of_records, classes_of_rows, own_persons, somebodys
 from anonymizer.schema import Schema
 from anonymizer.values import plural
 
@@ -133,33 +133,26 @@ class LedgerCells:
         return None
 
 
-def cells_of_table(
-    table: pd.DataFrame,
-    schema: Schema,
-    person: NDArray[np.integer[Any]] | None,
-    releases: Sequence[tuple[ReleaseEntry, Members]],
-    key: bytes,
-) -> LedgerCells:
-    """Return the classes of a table's rows in earlier releases. ``person`` (n,): whose each row is, -1 for nobody's,
-    ``None`` where no column says it; ``releases``: entry and members of each; ``key``: of the ledger."""
-    n = len(table)
+def cells_of_rows(rows: LedgerRows, releases: Sequence[tuple[ReleaseEntry, Members]]) -> LedgerCells:
+    """Return the classes of a table's rows in earlier releases. ``releases``: entry and members of each."""
+    n, schema, person = len(rows), rows.schema, rows.person
     unit = np.arange(n, dtype=np.int64) if person is None else np.asarray(person, np.int64)
-    digests = np.empty(0, np.uint64) if person is None else digests_of_persons(table, schema, unit, key)
+    digests = own_persons(rows)
     present = n if person is None else len(digests)
     by_person = [members for entry, members in releases if person is not None and entry.person is not None]
     absent = _absent(by_person, digests)
     everybody = np.append(digests, absent)
     ascending = np.argsort(everybody)
-    somebody = np.flatnonzero(unit >= 0)
+    somebody = somebodys(rows)
     several = len(somebody) > present
     here, classes, aligned, usable, unknown = np.zeros(present, np.bool_), [], [], [], []
     for entry, members in releases:
-        rows = None
+        of_rows = None
         if entry.person is None:
-            rows = _rows_of(table, entry, members, key)
-            why = "" if rows is not None else NOBODY
-            if rows is not None:
-                own = rows if person is None else classes_of_persons(unit, rows, present)
+            of_rows = classes_of_records(rows, entry, members)
+            why = "" if of_rows is not None else NOBODY
+            if of_rows is not None:
+                own = of_rows if person is None else classes_of_persons(unit, of_rows, present)
                 own, inside = np.append(own, np.full(len(absent), -1)), np.ones(present, np.bool_)
         else:
             why = _unlike(entry, schema)
@@ -167,13 +160,13 @@ def cells_of_table(
                 own, inside = np.empty(len(everybody), np.int64), np.empty(len(everybody), np.bool_)
                 own[ascending], inside[ascending] = members.classes(everybody[ascending])
                 if several:
-                    rows = classes_of_rows(table, entry, members, digests[unit[somebody]], somebody, key)
+                    of_rows = classes_of_rows(rows, entry, members, digests[unit[somebody]])
         if why:
-            unknown.append((entry.line, why, _in_common(table, entry, key)))
+            unknown.append((entry.line, why, _in_common(rows, entry)))
             continue
         usable.append((entry.line, entry.k, day_text(entry.at), entry.promise))
         classes.append(own)
-        aligned.append(rows if several else None)
+        aligned.append(of_rows if several else None)
         here |= inside[:present]
     lines, k, days, promises = zip(*usable, strict=True) if usable else ((), (), (), ())
     related = _related(classes, present)
@@ -207,24 +200,10 @@ def _unlike(entry: ReleaseEntry, schema: Schema) -> str:
     return ""
 
 
-def _rows_of(table: pd.DataFrame, entry: ReleaseEntry, members: Members, key: bytes) -> NDArray[np.int64] | None:
-    """Return the class of each row (n,) in a release of records; ``None`` when this is not its table."""
-    if len(table) != len(members.digest) or not set(entry.quasi_identifying) <= set(table.columns):
-        return None
-    digests = record_digests(table, entry.quasi_identifying, key)
-    order = np.argsort(digests, kind="stable")
-    if not np.array_equal(digests[order], members.digest):
-        return None
-    rows = np.empty(len(table), np.int64)
-    rows[order] = members.class_of
-    return rows
-
-
-def _in_common(table: pd.DataFrame, entry: ReleaseEntry, key: bytes) -> str:
+def _in_common(rows: LedgerRows, entry: ReleaseEntry) -> str:
     """Return how many columns of a release's table hold the same values here, in a sentence; "" where none does."""
-    names = [str(name) for name in table.columns if str(name) in entry.prints]
-    prints = prints_of(table[names], key)
-    number = sum(prints[name] == entry.prints[name] for name in names)
+    prints = rows.prints([name for name in rows.names if name in entry.prints])
+    number = sum(one == entry.prints[name] for name, one in prints.items())
     columns = plural(len(entry.prints), "column")
     return f"{number:,} of {columns} hold what entry {entry.line:,} held. " if number else ""
 

@@ -26,20 +26,14 @@ from anonymizer.checking.together import Together
 from anonymizer.digests import digest
 from anonymizer.errors import GuaranteeError, ParameterError, ReadError
 from anonymizer.gate.earlier import Earlier, Now, OtherPeople
-from anonymizer.gate.finding import Finding
+from anonymizer.gate.finding import Finding, Gate
 from anonymizer.growing.encode import persons_of
 from anonymizer.ledger.account import Account, Charge, most_spent, spent_by
-from anonymizer.ledger.cells import LedgerCells, cells_of_table, findings_of, together_of
+from anonymizer.ledger.cells import LedgerCells, cells_of_rows, findings_of, together_of
 from anonymizer.ledger.chain import Chain, ForestEntry, ReleaseEntry, merge_chains, new_entry, read_chain
 from anonymizer.ledger.lock import lock_ledger
-from anonymizer.ledger.members import (
-    Members,
-    digests_of_persons,
-    members_of_rows,
-    person_digests,
-    prints_of,
-    rows_print,
-)
+from anonymizer.ledger.members import Members, Words, person_digests
+from anonymizer.ledger.rows import KeyedRows, LedgerRows, members_of_rows, own_persons, rows_print, several_rows
 from anonymizer.provenance.report import Report
 from anonymizer.releasing.files import write_file, write_once
 from anonymizer.releasing.key import key_in, read_key
@@ -51,6 +45,42 @@ ENDING, MEMBERS, KEY = ".copse-ledger", ".ledger-members", ".ledger-key"
 NEXT = ".new"
 """What ends the name of the file that is to take the place of members, once a note says so."""
 NO_KEY = "The key of this ledger is not here: entries can be read, nobody recognised, nothing added."
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A release before it has a place in the ledger. ``rows``: of its table; ``now``: what it is looked at as, the
+    class of each row a number of one of its ``boxes``, which are as :func:`boxes_of` returns them; ``n_records``: rows
+    that it has; ``settings``, as a report keeps them; ``smallest``: rows of its smallest class; ``passed``: whether
+    every check did; ``reasons`` by the key of the finding. ``name``, ``sha256``: of its file."""
+
+    rows: LedgerRows
+    now: Now
+    boxes: tuple[str, int]
+    n_records: int
+    settings: Mapping[str, Any]
+    smallest: int
+    passed: bool
+    reasons: Mapping[str, str]
+    name: str
+    sha256: str
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, release: Release, report: Report, name: str, sha256: str, key: bytes) -> "Draft":
+        """Return the release of a table in memory. ``key``: of the ledger."""
+        schema, parameters = report.provenance.schema, report.provenance.parameters
+        person, k = persons_of(table, schema)[0], int(parameters["k"])
+        class_of = Earlier.of(release, len(table), k).class_of
+        released = release.frame(shared=True)
+        numbers, first, sizes = np.unique(class_of[release.order], return_index=True, return_counts=True)
+        boxes, place = boxes_of(released[list(schema.quasi_identifying)].iloc[first], sizes)
+        rank = np.full(int(class_of.max(initial=-1)) + 2, -1, np.int64)
+        rank[numbers] = place
+        how = {"promise": Promise.of(schema, parameters), "treated": treated_table(table, schema)}
+        now = Now(table, schema, released, rank[class_of], k, person, **how)
+        rows, reasons = KeyedRows.of(table, schema, person, key), reasons_in(report.gate)
+        about = release.n_records, parameters, report.after.smallest, report.verification.passed
+        return cls(rows, now, boxes, *about, reasons, name, sha256)
 
 
 @dataclass(frozen=True)
@@ -152,7 +182,21 @@ class Ledger:
 
         Raises :class:`ParameterError` without a key, and :class:`ReadError` when something is wrong with the ledger.
         """
-        return self._cells(self.read().require(), table, schema, persons_of(table, schema)[0])
+        return self.cells_of(self.rows_of(table, schema))
+
+    def cells_of(self, rows: LedgerRows) -> LedgerCells:
+        """Return what :meth:`cells` does of the rows of a table, wherever that is."""
+        return self._cells(self.read().require(), rows)
+
+    def findings(self, rows: LedgerRows, now: Now) -> tuple[Finding, ...]:
+        """Return what a release leaves of people together with all releases, as the gate lists it; nothing where there
+        is none. ``rows``: of its table. Raises as :meth:`cells`."""
+        chain = self.read().require()
+        return findings_of(self._cells(chain, rows), now) if chain.releases else ()
+
+    def rows_of(self, table: pd.DataFrame, schema: Schema) -> KeyedRows:
+        """Return the rows of a table in memory. Raises :class:`ParameterError` without a key."""
+        return KeyedRows.of(table, schema, persons_of(table, schema)[0], self.require_key())
 
     def together(self) -> Together:
         """Return what all releases that say whose their rows are leave of people together. Raises :class:`ReadError`
@@ -161,54 +205,40 @@ class Ledger:
         releases = [entry for entry in chain.releases if entry.person is not None]
         return together_of([self._members(entry, chain) for entry in releases], [entry.k for entry in releases])
 
-    def _cells(
-        self, chain: Chain, table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None
-    ) -> LedgerCells:
-        releases = [(entry, self._members(entry, chain)) for entry in chain.releases]
-        return cells_of_table(table, schema, person, releases, self.require_key())
+    def _cells(self, chain: Chain, rows: LedgerRows) -> LedgerCells:
+        return cells_of_rows(rows, [(entry, self._members(entry, chain)) for entry in chain.releases])
 
     def add(
-        self,
-        table: pd.DataFrame,
-        release: Release,
-        report: Report,
-        name: str,
-        sha256: str,
-        *,
-        to: str = "",
-        basis: str = "",
-        by: str = "",
+        self, table: pd.DataFrame, release: Release, report: Report, name: str, sha256: str, **words: str
     ) -> Mapping[str, Any]:
-        """Return the new entry of a release of a table, once it is written. It comes before the release's file: see
-        :meth:`write`. ``name``, ``sha256``: of that file; ``to``: who gets it, ``basis``: on what basis, ``by``: who
-        gives it.
+        """Return the new entry of a release of a table in memory: see :meth:`enter`. ``name``, ``sha256``: of its
+        file."""
+        return self.enter(Draft.of(table, release, report, name, sha256, self.require_key()), **words)
+
+    def enter(self, draft: Draft, *, to: str = "", basis: str = "", by: str = "") -> Mapping[str, Any]:
+        """Return the new entry of a release, once it is written. It comes before the release's file: see
+        :meth:`write`. ``to``: who gets it, ``basis``: on what basis, ``by``: who gives it.
 
         The release is counted again with what the ledger holds by then. Raises :class:`GuaranteeError` when something
-        stands in the way that has no reason in the report, and :class:`ParameterError` when the ledger cannot be
-        written.
+        stands in the way that has no reason, and :class:`ParameterError` when the ledger cannot be written.
         """
-        schema, k = report.provenance.schema, int(report.provenance.parameters["k"])
-        person = persons_of(table, schema)[0]
-        class_of = Earlier.of(release, len(table), k).class_of
-        released = release.frame(shared=True)
-        boxes, class_of = boxes_of(released[list(schema.quasi_identifying)], class_of, release.order)
-        promise = Promise.of(schema, report.provenance.parameters)
-        now = Now(table, schema, released, class_of, k, person, promise=promise, treated=treated_table(table, schema))
+        rows, now = draft.rows, draft.now
+        self.require_key()
+        several = several_rows(rows)
         with self._writing() as chain:
-            cells = self._cells(chain, table, schema, person)
-            _require_reasons(findings_of(cells, now), report)
-            both = cells.together(class_of, k)
+            number, cells = len(chain.entries) + 1, self._cells(chain, rows)
+            _require_reasons(findings_of(cells, now), draft.reasons)
+            both = cells.together(now.class_of, now.k)
             entry = new_entry(
-                len(chain.entries) + 1, [chain.head], "release", by=by, to=to, basis=basis,
-                table=self._table(table, schema, person),
-                settings={name: value for name, value in report.provenance.parameters.items() if value is not None},
-                release={"name": name, "sha256": sha256, "rows": release.n_records, "classes": boxes[1]},
-                classes=boxes[0], achieved={"k": report.after.smallest, "passed": report.verification.passed},
+                number, [chain.head], "release", by=by, to=to, basis=basis, table=_table_of(rows, several),
+                settings={name: value for name, value in draft.settings.items() if value is not None},
+                release={
+                    "name": draft.name, "sha256": draft.sha256, "rows": draft.n_records, "classes": draft.boxes[1]
+                },
+                classes=draft.boxes[0], achieved={"k": draft.smallest, "passed": draft.passed},
                 cells={"with": cells.lines, "k": both.k, "smallest": both.smallest, "below": both.below},
-                reasons={one.key: one.reason for one in report.gate.findings if one.reason},
-                members=self._write_members(
-                    len(chain.entries) + 1, members_of_rows(table, schema, class_of, person, self.require_key())
-                ),
+                reasons=draft.reasons,
+                members=self._write_members(number, members_of_rows(rows, now.class_of, several)),
             )  # fmt: skip
             self._append(chain, entry)
         return entry
@@ -226,26 +256,36 @@ class Ledger:
                 remedy="Make room, or let this user write there, and try again.",
             ) from error
 
+    @contextmanager
+    def noted(self, name: str) -> Iterator[None]:
+        """Add to whatever is raised which entry was written meanwhile, whose file does not stand. ``name``: of that."""
+        before = len(self.read().entries)
+        try:
+            yield
+        except BaseException as error:
+            entries = enumerate(self.read().entries[before:], before + 1)
+            own = [line for line, entry in entries if entry["kind"] == "release" and entry["release"]["name"] == name]
+            ledger = self.path.name.removesuffix(ENDING)
+            for line in own:
+                note = (
+                    f"Entry {line:,} of the ledger {ledger} was written, and its file was not. Make it again with the "
+                    f"same settings, or mark the entry: ledger withdraw {ledger} --entry {line} --why TEXT."
+                )
+                if note not in getattr(error, "__notes__", ()):
+                    error.add_note(note)
+            raise
+
     def write(
-        self,
-        path: str | Path,
-        table: pd.DataFrame,
-        release: Release,
-        report: Report,
-        *,
-        to: str = "",
-        basis: str = "",
-        by: str = "",
+        self, path: str | Path, table: pd.DataFrame, release: Release, report: Report, **words: str
     ) -> Mapping[str, Any]:
         """Write a release of a table into a file, and return its entry, which is written before the file stands at its
-        name. Raises as :meth:`add`, and as :meth:`anonymizer.releasing.release.Release.write`."""
+        name. ``words``: of :meth:`enter`. Raises as that, and as
+        :meth:`anonymizer.releasing.release.Release.write`."""
         if Path(path).exists() and not Path(path).is_file():
             raise ParameterError(f"{path} is no file: its entry could not come first.", remedy="Name a file.")
-        entries: list[Mapping[str, Any]] = []
-        words = {"to": to, "basis": basis, "by": by}
-        release.write(
-            path, lambda sha256: entries.append(self.add(table, release, report, Path(path).name, sha256, **words))
-        )
+        name, entries = Path(path).name, list[Mapping[str, Any]]()
+        with self.noted(name):
+            release.write(path, lambda sha256: entries.append(self.add(table, release, report, name, sha256, **words)))
         return entries[0]
 
     def account(self, table: pd.DataFrame | None = None, schema: Schema | None = None, epsilon: float = 0.0) -> Account:
@@ -257,14 +297,12 @@ class Ledger:
         """
         chain = self.read().require()
         charges = [self._charge(entry, chain) for entry in chain.forests]
-        person = None if table is None or schema is None else persons_of(table, schema)[0]
-        if table is None or schema is None or person is None or schema.person is None:
+        if table is None or schema is None or schema.person is None:
             spent = most_spent(charges) + epsilon
         else:
-            persons = {
-                alike: digests_of_persons(table, schema, person, self.require_key(), alike) for alike in (False, True)
-            }
-            rows = np.bincount(person[person >= 0], minlength=len(persons[False]))
+            own = self.rows_of(table, schema)
+            persons = {alike: own.persons(alike) for alike in (False, True)}
+            rows = _rows_of_persons(own, len(persons[False]))
             spent = float((spent_by(charges, persons) + epsilon * rows).max(initial=0))
         ways = {(one.person is not None, one.alike) for one in chain.releases}
         together = self.together() if ways in ({(True, False)}, {(True, True)}) else None
@@ -287,15 +325,15 @@ class Ledger:
         Raises :class:`GuaranteeError` when the budget of the ledger does not hold it, and :class:`ParameterError` when
         the ledger cannot be written or its key is not here.
         """
-        person, key = persons_of(table, schema)[0], self.require_key()
+        rows = self.rows_of(table, schema)
         with self._writing() as chain:
             self.account(table, schema, epsilon).require(private)
             number, members = len(chain.entries) + 1, None
-            if person is not None:
-                rows = np.bincount(person[person >= 0])
-                members = self._write_members(number, Members.of(digests_of_persons(table, schema, person, key), rows))
+            if rows.person is not None:
+                digests = own_persons(rows)
+                members = self._write_members(number, Members.of(digests, _rows_of_persons(rows, len(digests))))
             entry = new_entry(
-                number, [chain.head], "forest", table=people_of(table, schema, person), members=members,
+                number, [chain.head], "forest", table=_people_of(rows), members=members,
                 epsilon=epsilon, private=private, neighbours="rows", **words,
             )  # fmt: skip
             self._append(chain, entry)
@@ -360,15 +398,6 @@ class Ledger:
         if self.key is None:
             raise ParameterError(NO_KEY, remedy=f"Restore {self.key_path.name}.")
         return self.key
-
-    def _table(self, table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None) -> dict[str, Any]:
-        """Return what an entry says of a table."""
-        about = people_of(table, schema, person) | {
-            "columns": {one.name: [str(one.role), str(one.kind)] for one in schema.columns},
-            "print": prints_of(table, self.require_key()),
-        }
-        rows = rows_print(table, schema, person, self.require_key())
-        return about | ({"rows_print": rows} if rows else {})
 
     def _charge(self, entry: ForestEntry, chain: Chain) -> Charge:
         """Return what a forest may tell of whom. Raises :class:`ReadError` when its members are not those it had."""
@@ -437,13 +466,12 @@ class LedgerReleases:
 
     def beside(self, now: Now) -> tuple[Finding, ...]:
         """Return what all leave of people together."""
-        chain = self.ledger.read().require()
-        return findings_of(self.ledger._cells(chain, now.table, now.schema, now.person), now)
+        return self.ledger.findings(KeyedRows.of(now.table, now.schema, now.person, self.ledger.require_key()), now)
 
     def of_rows(self, table: pd.DataFrame, schema: Schema) -> tuple[Earlier, ...]:
         """Return those that somebody of a table is in."""
-        cells, entries = self.ledger.cells(table, schema), {entry.line: entry for entry in self.ledger.read().releases}
-        prints = prints_of(table[list(schema.sensitive)], self.ledger.require_key())
+        own, entries = self.ledger.rows_of(table, schema), {entry.line: entry for entry in self.ledger.read().releases}
+        cells, prints = self.ledger.cells_of(own), own.prints(schema.sensitive)
         answers = []
         for at, (line, rows) in enumerate(zip(cells.lines, cells.rows, strict=True)):
             same = all(entries[line].prints.get(name) == one for name, one in prints.items())
@@ -486,37 +514,53 @@ def merge_ledgers(first: Ledger, second: Ledger, path: str | Path, by: str = "")
     return Ledger.open(answer.path)
 
 
-def people_of(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None) -> dict[str, Any]:
+def _table_of(rows: LedgerRows, several: Words | None) -> dict[str, Any]:
+    """Return what an entry says of a table. ``several``: of :func:`anonymizer.ledger.rows.several_rows`."""
+    about = _people_of(rows) | {
+        "columns": {one.name: [str(one.role), str(one.kind)] for one in rows.schema.columns},
+        "print": rows.prints(rows.names),
+    }
+    return about | ({} if several is None else {"rows_print": rows_print(several)})
+
+
+def _people_of(rows: LedgerRows) -> dict[str, Any]:
     """Return what an entry says of the people of a table."""
-    persons = len(table) if person is None else int(person.max(initial=-1)) + 1
+    schema, person = rows.schema, rows.person
+    persons = len(rows) if person is None else int(person.max(initial=-1)) + 1
     alike = {"alike": True} if schema.person and schema[schema.person].alike else {}
-    return {"rows": len(table), "persons": persons, "person": schema.person} | alike
+    return {"rows": len(rows), "persons": persons, "person": schema.person} | alike
 
 
-def boxes_of(
-    cells: pd.DataFrame, class_of: NDArray[np.int64], order: NDArray[np.int64]
-) -> tuple[tuple[str, int], NDArray[np.int64]]:
+def _rows_of_persons(rows: LedgerRows, n: int) -> NDArray[np.int64]:
+    """Return how many rows each of n persons has."""
+    assert rows.person is not None
+    return np.bincount(rows.person[rows.person >= 0], minlength=n).astype(np.int64)
+
+
+def boxes_of(cells: pd.DataFrame, rows: NDArray[np.integer[Any]]) -> tuple[tuple[str, int], NDArray[np.int64]]:
     """Return the distinct boxes of a release with their rows, as base64 of a deflated CSV, and how many they are; and
-    the class of each row of the table (n,), its place among them, -1 of those that are left out. ``cells``: the
-    generalized columns as released (r rows); ``class_of`` (n,); ``order`` (r,): the row of the table of each."""
-    of_row = class_of[order]
-    numbers, first, rows = np.unique(of_row, return_index=True, return_counts=True)
-    texts = cells.iloc[first].astype(object).fillna("").to_numpy()
+    the place of each among them (c,). ``cells``: the generalized columns as released, a row for each of c classes;
+    ``rows`` (c,): of each."""
+    texts = cells.astype(object).fillna("").to_numpy()
     boxes = [tuple(map(str, box)) for box in texts.tolist()]
     places = sorted(range(len(boxes)), key=boxes.__getitem__)
-    rank = np.full(int(class_of.max(initial=-1)) + 2, -1, np.int64)
-    rank[numbers[places]] = np.arange(len(places))
+    rank = np.empty(len(places), np.int64)
+    rank[places] = np.arange(len(places))
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow([*cells.columns, "rows"])
     writer.writerows([*boxes[place], int(rows[place])] for place in places)
     text = b64encode(zlib.compress(sink.getvalue().encode(), 9)).decode()
-    return (text, len(boxes)), rank[class_of]
+    return (text, len(boxes)), rank
 
 
-def _require_reasons(findings: Sequence[Finding], report: Report) -> None:
-    """Raise :class:`GuaranteeError` for a finding that stops the release and has no reason in its report."""
-    reasons = {finding.key for finding in report.gate.findings if finding.reason}
+def reasons_in(gate: Gate) -> dict[str, str]:
+    """Return the reasons of a gate by the key of the finding."""
+    return {one.key: one.reason for one in gate.findings if one.reason}
+
+
+def _require_reasons(findings: Sequence[Finding], reasons: Mapping[str, str]) -> None:
+    """Raise :class:`GuaranteeError` for a finding that stops the release and has no reason."""
     for finding in findings:
         if finding.is_open and finding.key not in reasons:
             raise GuaranteeError(finding.sentence, remedy="Repair it, or give a reason for it, and try again.")

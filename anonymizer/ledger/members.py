@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from anonymizer.alike import id_key
 from anonymizer.errors import ReadError
 from anonymizer.gate.earlier import classes_of_persons
-from anonymizer.ledger.chain import ReleaseEntry
-from anonymizer.schema import Schema
 from anonymizer.values import value_text
 
 Words = NDArray[np.uint64]
@@ -52,27 +50,14 @@ def person_digests(values: Iterable[Any], key: bytes, alike: bool = False) -> Wo
     return keyed_digests([f"person:{text}".encode(errors="surrogatepass") for text in texts], key)
 
 
-def cell_words(values: "pd.Series[Any]", key: bytes) -> Words:
-    """Return a keyed digest of each cell of a column (n,), the same of equal ones in columns of one name."""
-    codes, distinct = pd.factorize(values)
-    own = hmac_digest(key, b"cell:" + str(values.name).encode(errors="surrogatepass"), "sha256")
-    texts = [b"=" + value_text(value).encode(errors="surrogatepass") for value in distinct] + [b""]
+def cell_words(values: "pd.Series[Any]", name: str, key: bytes) -> Words:
+    """Return a keyed digest of each cell of a column (n,), the same of equal ones in columns of one ``name``."""
+    own = hmac_digest(key, b"cell:" + name.encode(errors="surrogatepass"), "sha256")
+    plain = isinstance(values.dtype, np.dtype) and values.dtype.kind not in "mM"
+    cells = zip(values.to_numpy() if plain else values.array, values.isna(), strict=True)
+    texts = (b"" if absent else b"=" + value_text(value).encode(errors="surrogatepass") for value, absent in cells)
     words = np.frombuffer(b"".join(blake2b(text, digest_size=8, key=own).digest() for text in texts), ">u8")
-    return np.asarray(words.astype(np.uint64)[codes])  # the last is that of a missing value
-
-
-def prints_of(table: pd.DataFrame, key: bytes) -> dict[str, str]:
-    """Return by column the sum modulo 2⁶⁴ of the digests of its cells, hexadecimal: the same in any order of rows."""
-    return {str(name): f"{int(cell_words(table[name], key).sum(dtype=np.uint64)):016x}" for name in table.columns}
-
-
-def record_digests(table: pd.DataFrame, names: Iterable[str], key: bytes) -> Words:
-    """Return the digest of each row (n,) by its values in some columns, in the order of their names; the same of equal
-    ones."""
-    names = sorted(names)
-    words = np.column_stack([cell_words(table[name], key) for name in names])
-    codes, first = distinct_rows(words)
-    return keyed_digests((b"record:" + row.tobytes() for row in words[first].astype(">u8")), key)[codes]
+    return np.asarray(words.astype(np.uint64))
 
 
 def distinct_rows(words: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -133,69 +118,3 @@ class Members:
         place = np.minimum(np.searchsorted(distinct, digests), len(distinct) - 1)
         here = distinct[place] == digests
         return np.where(here, class_of[place], -1), here
-
-
-def members_of_rows(
-    table: pd.DataFrame,
-    schema: Schema,
-    class_of: NDArray[np.int64],
-    person: NDArray[np.integer[Any]] | None,
-    key: bytes,
-) -> Members:
-    """Return the members of a release of a table. ``class_of`` (n,): -1 of rows that were left out; ``person`` (n,):
-    whose each row is, -1 for nobody's, ``None`` where no column says it.
-
-    Where a person has several rows there is a record for each, those of a person in the order of the rows' digests.
-    """
-    if person is None or schema.person is None:
-        return Members.of(record_digests(table, schema.quasi_identifying, key), class_of)
-    digests = digests_of_persons(table, schema, person, key)
-    somebody = np.flatnonzero(person >= 0)
-    own = digests[person[somebody]]
-    if len(somebody) == len(digests):
-        return Members.of(own, class_of[somebody])
-    rows = record_digests(table.iloc[somebody], (schema.person, *schema.quasi_identifying), key)
-    order = np.lexsort((rows, own))
-    return Members(own[order], np.asarray(class_of[somebody], np.int32)[order])
-
-
-def rows_print(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None, key: bytes) -> str:
-    """Return the sum modulo 2⁶⁴ of the digests of the rows that are somebody's, hexadecimal; "" where nobody has
-    several."""
-    if person is None or schema.person is None:
-        return ""
-    somebody = np.flatnonzero(person >= 0)
-    if len(somebody) == int(person.max(initial=-1)) + 1:
-        return ""
-    rows = record_digests(table.iloc[somebody], (schema.person, *schema.quasi_identifying), key)
-    return f"{int(rows.sum(dtype=np.uint64)):016x}"
-
-
-def classes_of_rows(
-    table: pd.DataFrame, entry: ReleaseEntry, members: Members, own: Words, somebody: NDArray[np.int64], key: bytes
-) -> NDArray[np.int64] | None:
-    """Return the class of each row (n,) in a release of the same table, in which persons have several rows; -1 of rows
-    that are nobody's, were left out, or whose person was erased; ``None`` when this is another table. ``somebody``
-    (s,): the rows that are somebody's; ``own`` (s,): the digest of each one's person."""
-    names = (str(entry.person), *entry.quasi_identifying)
-    if not entry.rows or not set(names) <= set(table.columns):
-        return None
-    rows = record_digests(table.iloc[somebody], names, key)
-    here = members.classes(own)[1]
-    if f"{int(rows.sum(dtype=np.uint64)):016x}" != entry.rows or int(here.sum()) != len(members.digest):
-        return None
-    class_of = np.full(len(table), -1, np.int64)
-    class_of[somebody[here][np.lexsort((rows[here], own[here]))]] = members.class_of
-    return class_of
-
-
-def digests_of_persons(
-    table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]], key: bytes, alike: bool | None = None
-) -> Words:
-    """Return the digest of each person of a table (u,), in the order of their numbers. ``person``: of each row (n,);
-    ``alike``: whether ids that differ in writing only are one person's, by default as the schema says."""
-    assert schema.person is not None
-    somebody = np.flatnonzero(person >= 0)
-    first = somebody[np.unique(person[somebody], return_index=True)[1]]
-    values = table[schema.person].iloc[first].tolist()
-    return person_digests(values, key, schema[schema.person].alike if alike is None else alike)

@@ -123,8 +123,21 @@ def code_table(
 
     Raises what :func:`anonymizer.growing.encode.encode` raises, without any value of the table.
     """
+    return code_records(read_columns(table, schema, options, progress, passed), schema)
+
+
+def read_columns(
+    table: PartitionedTable,
+    schema: Schema,
+    options: ReadOptions | None = None,
+    progress: Progress = no_progress,
+    passed: dict[File, str] | None = None,
+    every: bool = False,
+) -> dict[str, CodedColumn]:
+    """Return those columns of a table in pieces that are of :func:`columns_of`, or ``every`` one. Other arguments, and
+    what it raises: of :func:`code_table`."""
     schema.check(pd.DataFrame(columns=list(table.names)))
-    return code_records(code_columns(table, columns_of(schema), options, progress, passed=passed), schema)
+    return code_columns(table, table.names if every else columns_of(schema), options, progress, passed=passed)
 
 
 def columns_of(schema: Schema) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from anonymizer.errors import MemoryOnlyError, Progress, no_progress
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Finding
 from anonymizer.gate.judge import about_table
-from anonymizer.groups.recipe import used_settings
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.distributions import Distribution, distribution_of_counts
@@ -24,7 +23,6 @@ from anonymizer.partitions.folder import Packing
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.run import SAMPLE, FilesResult, write_release
 from anonymizer.releasing.grid import Ladder
-from anonymizer.settings import RUN
 from anonymizer.stages import Answer
 
 STAGES = frozenset({
@@ -112,10 +110,8 @@ class PartedFlow(Flow):
             raise MemoryOnlyError("A column with public cuts or a hierarchy")
         require("local", self.settings, self.schema)
         self.require_limits()
-        own = {"grouping": self.grouping, **used_settings(self.recipe, self.encoded)}
-        parameters = self.settings.of(*RUN) | own
         return write_release(
-            self.table.source, self.coded, self.schema, self.settings, parameters, self.tree, self.pruning, self.leaf,
-            self.worst, folder, rng=self.rng, reasons=self.reasons, override=override, progress=progress,
+            self.table.source, self.coded, self.schema, self.settings, self.recorded, self.tree, self.pruning,
+            self.leaf, self.worst, folder, rng=self.rng, reasons=self.reasons, override=override, progress=progress,
             digest=self.table.digest,
         )  # fmt: skip

@@ -185,6 +185,11 @@ def place_of(half: str | Path | Packing) -> Path | Archive:
     return half.archive() if isinstance(half, Packing) else Path(half)
 
 
+def name_of_place(place: str | Path | Packing) -> str:
+    """Return what the folder or file of a release is called."""
+    return place.name if isinstance(place, Packing) else Path(place).name
+
+
 def _write(place: Path | Packing, name: str, content: bytes) -> None:
     if isinstance(place, Packing):
         place.write(name, content)

@@ -4,9 +4,11 @@
 import json
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,20 +22,37 @@ from anonymizer.gate.finding import Gate
 from anonymizer.gate.judge import about_table, judge
 from anonymizer.groups.limits import shortfall_of_all, too_few
 from anonymizer.groups.prune import Pruning
-from anonymizer.groups.recipe import group, natural_grouping, recipe_of, used_settings
+from anonymizer.groups.recipe import group, natural_grouping, recipe_of, run_settings
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import ncp_by_column
 from anonymizer.partitions.boxes import PartedRelease, grids_of_pieces, release_of_pieces
 from anonymizer.partitions.check import OriginalRows, verify_folder
-from anonymizer.partitions.coded import CodedTable, Sample, code_table
-from anonymizer.partitions.folder import Archive, Manifest, Packing, place_of, temporary_folder, write_folder
+from anonymizer.partitions.coded import CodedTable, Sample, code_records, read_columns
+from anonymizer.partitions.folder import (
+    Archive,
+    Manifest,
+    Packing,
+    name_of_place,
+    place_of,
+    temporary_folder,
+    write_folder,
+)
+from anonymizer.partitions.ledger import Entering, Register
 from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.places import File
 from anonymizer.partitions.records import grow_pieces
-from anonymizer.partitions.values import ROWS
-from anonymizer.provenance.report import commitment, method_figures, risk_figures, schema_digest, worst_figures
+from anonymizer.partitions.values import ROWS, CodedColumn
+from anonymizer.provenance.report import (
+    commitment,
+    ledger_figures,
+    ledger_sentence,
+    method_figures,
+    risk_figures,
+    schema_digest,
+    worst_figures,
+)
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.generalize import (
     NUMBERS,
@@ -48,18 +67,22 @@ from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of
 from anonymizer.releasing.set_names import named_columns
 from anonymizer.releasing.tiers import Made
 from anonymizer.schema import Schema
-from anonymizer.settings import RUN, Settings
+from anonymizer.settings import Settings
 from anonymizer.version import VERSION
 
 SAMPLE = 500_000
 """Most records that the gate looks at: all of a smaller table, else so many, evenly spread."""
 
 
+NO_COLUMNS: Mapping[str, CodedColumn] = MappingProxyType({})
+
+
 @dataclass(frozen=True, eq=False)
 class FilesResult:
     """What comes of a run over files. ``folder``: where the release is, or its ZIP file; ``None`` when a check failed,
     or something stands in the way, and nothing was written. ``loss``: of each column, its mean NCP; ``after``: the
-    linking risk; ``digest``: of the bytes of all files, as they were read; ``made``: how records were put together."""
+    linking risk; ``digest``: of the bytes of all files, as they were read; ``made``: how records were put together;
+    ``entry``: the number and the hash of its entry in a ledger, where it is in one."""
 
     schema: Schema
     settings: Settings
@@ -79,6 +102,12 @@ class FilesResult:
     override: str = ""
     engine: str = "local"
     made: Made = Made("")
+    entry: tuple[int, str] | None = None
+
+    @property
+    def ledger_sentence(self) -> str:
+        """Which entry of a ledger the release is, "" where it is in none."""
+        return ledger_sentence(self.entry)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report, JSON-ready, with those fields of :meth:`anonymizer.provenance.report.Report.to_dict` that
@@ -112,6 +141,7 @@ class FilesResult:
                 "engine": self.engine,
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),
                 "row_order": ORDERS[self.settings.order],
+                "ledger": ledger_figures(self.entry),
             },
         }
 
@@ -131,10 +161,15 @@ def release_here(
     override: str,
     progress: Progress,
     rows: int,
+    register: Register | None = None,
 ) -> FilesResult:
-    """Return what :func:`anonymizer.engines.anonymize_files` does, whose arguments these are, on this machine."""
+    """Return what :func:`anonymizer.engines.anonymize_files` does, whose arguments these are, on this machine.
+    ``register``: of its ledger; then every column is read, and stays in codes until the entry is written."""
     s, passed = settings, dict[File, str]()
-    coded = code_table(table, schema, options, lambda share, what: progress(0.3 * share, what), passed)
+    every, show = register is not None, lambda share, what: progress(0.3 * share, what)
+    read = read_columns(table, schema, options, show, passed, every)
+    coded = code_records(read, schema)
+    read = read if every else {}  # of columns that do not leave nothing stays
     digest = table.digest(passed)
     if coded.encoded.n_persons < s.k:
         raise too_few(coded.encoded.n_persons, "rows" if schema.person is None else "persons", s.k)
@@ -143,10 +178,11 @@ def release_here(
     tree, leaf = grow_pieces(coded, recipe, rows, progress=lambda share, what: progress(0.3 + 0.2 * share, what))
     progress(0.5, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded.encoded, schema, s)
-    parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded.encoded)}
+    parameters = run_settings(s, grouping, coded.encoded)
     return write_release(
         table, coded, schema, s, parameters, tree, pruning, leaf, worst, folder, rng=rng, reasons=reasons,
         override=override, progress=lambda share, what: progress(0.5 + 0.5 * share, what), rows=rows, digest=digest,
+        register=register, read=read,
     )  # fmt: skip
 
 
@@ -168,25 +204,29 @@ def write_release(
     progress: Progress = no_progress,
     rows: int = ROWS,
     digest: str,
+    register: Register | None = None,
+    read: Mapping[str, CodedColumn] = NO_COLUMNS,
 ) -> FilesResult:
     """Write the release of the groups of a pruned tree into a new folder, or a ZIP file, checked; return what it is.
 
     ``parameters``: the settings as a report keeps them; ``leaf`` (n,): of each record; ``digest``: of the bytes of the
-    table's files. Raises what :func:`anonymizer.engines.anonymize_files` raises.
+    table's files; ``read``: all columns of the table, for the ledger of an ``register``. Raises what
+    :func:`anonymizer.engines.anonymize_files` raises.
     """
     s = settings
     progress(0.0, "Making groups")
-    release, classes, made = make_release(coded, pruning, leaf, s, rng)
+    release, classes, made = make_release(coded, pruning, leaf, s, rng, register.ledger.key if register else None)
     loss = ncp_by_column(release.parts(), coded.encoded.encodings, release.sizes)
     progress(0.3, "Looking at what leaves")
     sample = coded.sample(SAMPLE)
-    person = coded.encoded.person
+    person, of_part = coded.encoded.person, classes.class_of
     if person is not None:
-        classes = replace(classes, class_of=classes.class_of[release.part])
+        classes = replace(classes, class_of=of_part[release.part])
     after = risk_of_classes(classes, person)
-    del classes
+    about = release, of_part, read, after.smallest, parameters
+    entering = Entering.of(register, register.rows_of(read, schema, person), *about) if register else None
     once = [release]  # so that it can be let go before the check
-    del release
+    del classes, about, release
 
     def write(half: Path | Packing) -> tuple[Manifest, Verification]:
         """Return the manifest of the folder, written and checked."""
@@ -201,14 +241,16 @@ def write_release(
             progress=lambda share, what: progress(0.6 + 0.4 * share, what), **s.limits.required,
         )  # fmt: skip
 
-    place, manifest, verification, gate = write_if_verified(folder, write, sample, schema, s, reasons, override)
+    place, manifest, verification, gate, entry = write_if_verified(
+        folder, write, sample, schema, s, reasons, override, entering
+    )
     progress(1.0, "Done")
     notes = coded.encoded.notes + tuple(problem.text for problem in table.left_out)
     if coded.n_records > SAMPLE:
         notes += (f"The gate looked at {SAMPLE:,} of the {coded.n_records:,} rows, evenly spread.",)
     return FilesResult(
         schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
-        place, digest, "" if verification.passed else override.strip(), made=made,
+        place, digest, "" if verification.passed else override.strip(), made=made, entry=entry,
     )  # fmt: skip
 
 
@@ -233,21 +275,27 @@ def write_if_verified(
     settings: Settings,
     reasons: Mapping[str, str],
     override: str,
-) -> tuple[Path | Archive | None, Manifest, Verification, Gate]:
-    """Return where a release was written, what was written and found; ``None`` and no folder when something stands in
-    its way. ``write``: writes a folder and checks it; ``sample``: the records at which the gate looks."""
+    entering: Entering | None = None,
+) -> tuple[Path | Archive | None, Manifest, Verification, Gate, tuple[int, str] | None]:
+    """Return where a release was written, what was written and found, and its entry in a ledger; ``None`` and no folder
+    when something stands in its way. ``write``: writes a folder and checks it; ``sample``: the records at which the
+    gate looks; ``entering``: the release beside a ledger, whose entry comes before the folder stands at its name."""
     about = about_table(sample.frame, schema, sample.person, sample.others)
-    keep = Unwritten()
+    keep, entry = Unwritten(), None
+    beside = entering.findings() if entering else ()
+    name = name_of_place(folder)
     try:
-        with temporary_folder(folder) as half:
+        with entering.noted(name) if entering else nullcontext(), temporary_folder(folder) as half:
             manifest, verification = write(half)
             gate = Gate(beside_pieces(schema, settings)).beside(judge(about, schema, settings, verification).findings)
-            gate = gate.with_reasons(reasons)
+            gate = gate.beside(beside).with_reasons(reasons)
             if gate.open or not (verification.passed or override.strip()):
                 raise keep
+            if entering:
+                entry = entering.enter(name, manifest, verification, gate)
     except Unwritten:
-        return None, manifest, verification, gate
-    return place_of(folder), manifest, verification, gate
+        return None, manifest, verification, gate, None
+    return place_of(folder), manifest, verification, gate, entry
 
 
 class Unwritten(Exception):
@@ -260,18 +308,21 @@ def make_release(
     leaf: np.ndarray,
     settings: Settings,
     rng: np.random.Generator | None,
+    key: bytes | None = None,
 ) -> tuple[PartedRelease, LookAlikes, Made]:
     """Return the release of the groups of a pruned tree, in the order that the settings say, its classes, and how its
-    records were put together."""
+    records were put together. ``key``: of packing, by default the user's."""
     s = settings
     grids = grids_of_pieces(coded, s.k)
     encoded = coded.encoded if s.generalizer == "uniform" else coded.whole
     coarse = encoded if s.public_k is None else on_grids(encoded, grids)
-    seed = seed_of(coded.whole, read_key()) if rng is None else b""
+    seed = seed_of(coded.whole, key or read_key()) if rng is None else b""
     how: dict[str, Any] = {"limits": s.limits, "leaf": leaf, "rng": rng or draws(seed, GROUPS)}
     if rng is None and s.generalizer not in ORDERLESS:
         columns = (coded.columns[name] for name in others_of(coded.schema) if name in coded.columns)
-        how["sequence"] = sequence_of(coded.whole, (words_of(one.values)[one.codes] for one in columns), read_key())
+        how["sequence"] = sequence_of(
+            coded.whole, (words_of(one.values)[one.codes] for one in columns), key or read_key()
+        )
     parts = divide(coarse, pruning, s.generalizer, s.k, **how)
     release, classes = release_of_pieces(coded, parts, s.writing, s.numbers, grids)
     if s.order == "secret":

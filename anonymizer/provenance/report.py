@@ -191,10 +191,7 @@ class Report:
     @property
     def ledger_sentence(self) -> str:
         """Which entry of a ledger the release is, "" where it is in none."""
-        if self.provenance.ledger is None:
-            return ""
-        number, entry = self.provenance.ledger
-        return f"This release is entry {number:,} of the sender's ledger of releases, {entry}."
+        return ledger_sentence(self.provenance.ledger)
 
     def to_json(self, described: Mapping[str, Any] | None = None) -> str:
         """Return the report as JSON text: for the steward. ``described``: what the other files of a packet say of the
@@ -265,6 +262,15 @@ def set_figures(sets: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, An
 def sets_digest(sets: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
     """Return the SHA-256 of the sets that have short names."""
     return digest(json.dumps(sets, ensure_ascii=False, sort_keys=True, allow_nan=False).encode())
+
+
+def ledger_sentence(ledger: tuple[int, str] | None) -> str:
+    """Return which entry of a ledger a release is, by its number and hash, in a sentence; "" where it is in none."""
+    return (
+        ""
+        if ledger is None
+        else f"This release is entry {ledger[0]:,} of the sender's ledger of releases, {ledger[1]}."
+    )
 
 
 def ledger_figures(ledger: tuple[int, str] | None) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from anonymizer.checking.verify import Verification
 from anonymizer.errors import Progress, no_progress
 from anonymizer.groups.limits import as_k, too_few
 from anonymizer.groups.mondrian import require_target
-from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_criterion
+from anonymizer.groups.recipe import Recipe, recipe_of, run_settings, with_criterion
 from anonymizer.groups.refine import failing, groups_that_keep
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.grow import grow_from, require_fit, tree_of
@@ -34,7 +34,7 @@ from anonymizer.releasing.grid import on_grids
 from anonymizer.releasing.pack import made_of
 from anonymizer.releasing.tiers import Made
 from anonymizer.schema import Schema
-from anonymizer.settings import RUN, Limits, Settings
+from anonymizer.settings import Limits, Settings
 from anonymizer.workers import leaving
 from anonymizer.workers.branches import LOCAL, with_pieces
 from anonymizer.workers.cluster import Cluster, open_cluster
@@ -157,12 +157,14 @@ def release_on(
         manifest, checked = release.write(half, rows, lambda share, what: progress(0.6 + 0.4 * share, what))
         return manifest, verify_folder(half, schema, manifest=manifest, checked=checked, **s.limits.required)
 
-    place, manifest, verification, gate = write_if_verified(folder, write, sample, schema, s, reasons or {}, override)
+    place, manifest, verification, gate, _ = write_if_verified(
+        folder, write, sample, schema, s, reasons or {}, override
+    )
     progress(1.0, "Done")
     notes = coded.notes + (() if who is None else who.notes) + tuple(problem.text for problem in source.left_out)
     if table.n_records > SAMPLE:
         notes += (f"The gate looked at {SAMPLE:,} of the {table.n_records:,} rows, evenly spread.",)
-    parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded)}
+    parameters = run_settings(s, grouping, coded)
     return FilesResult(
         schema, s, source, tree, pruning, manifest, verification, gate, release.risk(), release.losses(), worst, notes,
         parameters, place, digest, "" if verification.passed else override.strip(), "dask", release.made,

@@ -4,12 +4,15 @@ import io
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
+from anonymizer.cli import files
 from anonymizer.cli.main import main
 from anonymizer.digests import digest
+from anonymizer.errors import ReadError
 from anonymizer.ledger.ledger import Ledger
 from anonymizer.ledger.members import person_digests
 from anonymizer.reading.samples import hospital
@@ -278,3 +281,56 @@ def test_table__of_people_without_their_column_is_not_counted(capsys: Capture) -
     command = [word for word in RUN if word not in ("--person", "patient")]
     assert main([*command, "--k", "10", "--out", "y2.csv"]) == 1
     assert "Nothing says who is who, so last time's people cannot be recognised." in capsys.readouterr().out
+
+
+# Tables in pieces.
+
+
+def in_pieces(name: str, *more: str) -> int:
+    """A release of the table in two files, which goes into a folder."""
+    Path("in").mkdir(exist_ok=True)
+    PEOPLE.head(120).to_csv("in/a.csv", index=False)
+    PEOPLE.tail(180).to_csv("in/b.csv", index=False)
+    words = [word for word in RUN[2:] if word not in ("--attack-seconds", "0.1")]
+    return main(["anonymize", "in", "--engine", "local", *words, "--k", "10", "--out", name, *more])
+
+
+def test_pieces__are_entered_counted_and_checked_like_the_file(capsys: Capture) -> None:
+    assert release("y1.csv") == 0
+    assert in_pieces("y2", "--report", "y2.json", "--to", "the university") == 0
+    output = capsys.readouterr().out
+    ledger = Ledger.open("register")
+    assert "These are the same groups as release 2" in output
+    assert f"This release is entry 3 of the sender's ledger of releases, {ledger.head}." in output
+    members = [path.read_bytes() for path in ledger.members_path.iterdir()]
+    assert members[0] == members[1]
+    assert main(["ledger", "check", "register", "y1.csv", "y2", "y2.json"]) == 0
+    output = capsys.readouterr().out
+    assert "y2 is what entry 3 says was released to the university." in output
+    assert "y2.json names entry 3, which is here." in output
+    assert in_pieces("y3", "--k", "12") == 1
+    assert "people are in groups of fewer than 12" in capsys.readouterr().out
+    assert not Path("y3").exists()
+    shutil.copytree("y2", "theirs")
+    Path("theirs/manifest.json").write_text(Path("y2/manifest.json").read_text("utf-8") + " ", "utf-8")
+    assert main(["ledger", "check", "register", "theirs"]) == 1
+    assert "No entry of this ledger speaks of theirs." in capsys.readouterr().out
+
+
+def test_pieces__keep_no_earlier_groups_and_say_so_before_any_work(capsys: Capture) -> None:
+    assert in_pieces("y1", "--keep-earlier") == 2
+    assert "--keep-earlier takes one table in memory." in capsys.readouterr().err
+    assert len(Ledger.open("register").entries) == 1
+
+
+def test_entry__whose_folder_was_not_written_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = files.call_in_child
+
+    def killed(*arguments: Any, **words: Any) -> None:
+        work(*arguments, **words)
+        raise ReadError("The process that read in was ended.")
+
+    monkeypatch.setattr(files, "call_in_child", killed)
+    assert in_pieces("y1") == 2
+    assert "Entry 2 of the ledger register was written, and its file was not." in capsys.readouterr().err
+    assert main(["ledger", "withdraw", "register", "--entry", "2", "--why", "it was never written"]) == 0

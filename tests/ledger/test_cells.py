@@ -13,10 +13,12 @@ import anonymizer as an
 from anonymizer.gate.earlier import Now
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.growing.encode import persons_of
-from anonymizer.ledger.cells import LedgerCells, cells_of_table, day_text, findings_of
+from anonymizer.ledger.cells import LedgerCells, cells_of_rows, day_text, findings_of
 from anonymizer.ledger.chain import ReleaseEntry
-from anonymizer.ledger.members import Members, members_of_rows, person_digests, prints_of, rows_print
+from anonymizer.ledger.members import Members, person_digests
+from anonymizer.ledger.rows import members_of_rows, rows_print, several_rows
 from tests.checking.test_together import cases, numbers
+from tests.ledger.test_members import keyed, members_of, prints_of
 
 KEY = bytes(range(32))
 FILE = "0002-aaaaaaaa"
@@ -34,9 +36,10 @@ def table_of(people: Sequence[str | None], first: int = 0) -> tuple[pd.DataFrame
 def released(rows: Rows, line: int, k: int = 2, first: int = 0) -> tuple[ReleaseEntry, Members]:
     """The entry and the members of a release of some rows."""
     table, schema = table_of([who for who, _ in rows], first)
-    person = persons_of(table, schema)[0]
-    members = members_of_rows(table, schema, np.array([own for _, own in rows]), person, KEY)
-    of_rows = rows_print(table, schema, person, KEY)
+    own_rows = keyed(table, schema)
+    several = several_rows(own_rows)
+    members = members_of_rows(own_rows, np.array([own for _, own in rows]), several)
+    of_rows = rows_print(several)
     return ReleaseEntry(line, f"2026-05-0{line}T10:00:00Z", k, "id", False, ("age",), {}, of_rows, FILE, ""), members
 
 
@@ -47,7 +50,7 @@ def looked_at(releases: Sequence[Rows], rows: Rows, k: int = 2, ks: Sequence[int
     ks = ks or [k] * len(releases)
     years = enumerate(zip(releases, ks, strict=True), 2)
     entries = [released(one, line, own, 100 * line) for line, (one, own) in years]
-    cells = cells_of_table(table, schema, person, entries, KEY)
+    cells = cells_of_rows(keyed(table, schema), entries)
     return cells, Now(table, schema, table, np.array([own for _, own in rows]), k, person)
 
 
@@ -126,7 +129,7 @@ def same_table(first: Rows, second: Sequence[int]) -> tuple[LedgerCells, np.ndar
     table, schema = table_of([who for who, _ in first])
     order = np.random.default_rng(len(first)).permutation(len(first))
     mixed = table.iloc[order].reset_index(drop=True)
-    cells = cells_of_table(mixed, schema, persons_of(mixed, schema)[0], [released(first, 2)], KEY)
+    cells = cells_of_rows(keyed(mixed, schema), [released(first, 2)])
     return cells, np.array(second)[order]
 
 
@@ -179,7 +182,7 @@ def test_rows__of_who_was_erased_are_nobodys() -> None:
     entry, members = released(rows, 2)
     table, schema = table_of([who for who, _ in rows])
     rest = members.without(person_digests(["q"], KEY))
-    cells = cells_of_table(table, schema, persons_of(table, schema)[0], [(entry, rest)], KEY)
+    cells = cells_of_rows(keyed(table, schema), [(entry, rest)])
     assert cells.rows[0].tolist() == [0, 1, -1, -1, 1]
     assert cells.recognised == 2
 
@@ -272,11 +275,11 @@ def test_records__are_recognised_in_the_same_table_in_any_order_alone() -> None:
     schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["ill"])
     classes = np.array([0, 0, 1, 1, -1])
     entry = ReleaseEntry(2, "2026-05-02T10:00:00Z", 2, None, False, ("age", "sex"), prints_of(table, KEY), "", FILE, "")
-    release = entry, members_of_rows(table, schema, classes, None, KEY)
+    release = entry, members_of(table, schema, classes)
     order = np.array([3, 0, 4, 2, 1])
     other = table.iloc[order].reset_index(drop=True)
     few = an.Schema.of(other, quasi_identifying=["age"], sensitive=["ill"])
-    cells = cells_of_table(other, few, None, [release], KEY)
+    cells = cells_of_rows(keyed(other, few), [release])
     assert (cells.lines, cells.recognised, cells.unknown) == ((2,), 5, ())
     assert cells.rows[0].tolist() == classes[order].tolist()
     ways = {
@@ -285,7 +288,7 @@ def test_records__are_recognised_in_the_same_table_in_any_order_alone() -> None:
         "2 of 3 columns": other.drop(columns="sex"),
     }
     for words, changed in ways.items():
-        cells = cells_of_table(changed, few, None, [release], KEY)
+        cells = cells_of_rows(keyed(changed, few), [release])
         (finding,) = findings_of(cells, Now(changed, few, changed, np.zeros(len(changed), int), 2, None))
         assert finding.severity is Severity.STOPS
         assert finding.sentence == "Nothing says who is who, so last time's people cannot be recognised."
@@ -296,10 +299,10 @@ def test_persons__are_not_recognised_without_their_column_or_by_other_rules_for_
     rows = rows_of(0, 0, 1, 1)
     table, schema = table_of([who for who, _ in rows])
     bare = an.Schema.of(table, quasi_identifying=["age"], sensitive=["ill"], identifying=["id"])
-    cells = cells_of_table(table, bare, None, [released(rows, 2)], KEY)
+    cells = cells_of_rows(keyed(table, bare), [released(rows, 2)])
     assert [line for line, *_ in cells.unknown] == [2]
     alike = schema.with_column("id", alike=True)
-    cells = cells_of_table(table, alike, persons_of(table, alike)[0], [released(rows, 2)], KEY)
+    cells = cells_of_rows(keyed(table, alike), [released(rows, 2)])
     assert cells.unknown[0][1].startswith("Ids that differ in writing only")
 
 

@@ -13,17 +13,34 @@ from hypothesis import strategies as st
 import anonymizer as an
 from anonymizer.errors import ReadError
 from anonymizer.growing.encode import persons_of
-from anonymizer.ledger.members import (
-    Members,
-    cell_words,
-    members_of_rows,
-    person_digests,
-    prints_of,
-    record_digests,
-)
+from anonymizer.ledger import rows as ledger_rows
+from anonymizer.ledger.members import Members, Words, cell_words, person_digests
+from anonymizer.ledger.rows import KeyedRows, members_of_rows, several_rows
 from tests.checking.test_together import cases
 
 KEY = bytes(range(32))
+
+
+def keyed(table: pd.DataFrame, schema: an.Schema | None = None, key: bytes = KEY) -> KeyedRows:
+    """The rows of a table, whose columns have no roles unless they are given."""
+    schema = an.Schema(()) if schema is None else schema
+    return KeyedRows.of(table, schema, persons_of(table, schema)[0], key)
+
+
+def members_of(table: pd.DataFrame, schema: an.Schema, class_of: np.ndarray) -> Members:
+    """The members of a release of a table."""
+    own = keyed(table, schema)
+    return members_of_rows(own, class_of, several_rows(own))
+
+
+def record_digests(table: pd.DataFrame, names: list[str], key: bytes = KEY) -> Words:
+    """The digest of each row of a table."""
+    return keyed(table, key=key).records(names)
+
+
+def prints_of(table: pd.DataFrame, key: bytes) -> dict[str, str]:
+    """The sum of the digests of each column."""
+    return keyed(table, key=key).prints(list(table.columns))
 
 
 def test_digests__are_those_of_the_cases() -> None:
@@ -54,7 +71,7 @@ def test_members__of_persons_agree_with_dictionaries(pairs: list[tuple[int, int]
     who, classes = np.array(pairs, int).reshape(-1, 2).T
     table = pd.DataFrame({"age": 1, "id": [None if one < 0 else f"p{one}" for one in who]}, dtype=object)
     schema = an.Schema.of(table.assign(age=range(len(table))), quasi_identifying=["age"], person="id", sensitive=[])
-    members = members_of_rows(table, schema, classes, persons_of(table, schema)[0], KEY)
+    members = members_of(table, schema, classes)
     of_person = defaultdict(set)
     for person, own in pairs:
         if person >= 0:
@@ -75,14 +92,14 @@ def test_members__of_persons_agree_with_dictionaries(pairs: list[tuple[int, int]
 def test_members__of_records_are_a_record_for_each_row() -> None:
     table = pd.DataFrame({"age": [3, 3, 4, None], "sex": ["f", "f", "m", "m"], "ill": list("abcd")})
     schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["ill"])
-    members = members_of_rows(table, schema, np.array([0, 0, 1, -1]), None, KEY)
-    digests = record_digests(table, ["sex", "age"], KEY)
+    members = members_of(table, schema, np.array([0, 0, 1, -1]))
+    digests = record_digests(table, ["sex", "age"])
     assert digests[0] == digests[1]
     assert len(set(digests.tolist())) == 3
     assert sorted(zip(digests.tolist(), [0, 0, 1, -1], strict=True)) == list(
         zip(members.digest.tolist(), members.class_of.tolist(), strict=True)
     )
-    assert (record_digests(table, ["age", "sex"], KEY) == digests).all()
+    assert (record_digests(table, ["age", "sex"]) == digests).all()
     assert not set(record_digests(table, ["age", "sex"], bytes(32)).tolist()) & set(digests.tolist())
 
 
@@ -105,8 +122,20 @@ def test_print__is_the_same_in_any_order_and_under_one_key(values: list[float | 
     mixed = pd.DataFrame({"cost": column.sample(frac=1, random_state=len(values))})
     own = prints_of(pd.DataFrame({"cost": column}), KEY)
     assert prints_of(mixed, KEY) == own
-    assert own["cost"] == f"{sum(map(int, cell_words(column, KEY))) % 2**64:016x}"
+    assert own["cost"] == f"{sum(map(int, cell_words(column, 'cost', KEY))) % 2**64:016x}"
     assert prints_of(mixed, bytes(32)) != own
     assert prints_of(mixed.rename(columns={"cost": "pay"}), KEY)["pay"] != own["cost"]
     assert prints_of(mixed.astype(object), KEY) == own
     assert prints_of(pd.DataFrame({"cost": [*values, 1.0]}), KEY) != own
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["a", "b", None]), st.integers(-1, 2)), min_size=1, max_size=30),
+    st.integers(1, 7),
+)
+def test_records__are_the_same_in_pieces_of_any_size(pairs: list[tuple[str | None, int]], piece: int) -> None:
+    table = pd.DataFrame(pairs, columns=["sex", "age"])
+    whole = record_digests(table, ["sex", "age"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledger_rows, "ROWS", piece)
+        assert record_digests(table, ["sex", "age"]).tolist() == whole.tolist()
