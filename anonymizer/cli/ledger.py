@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from anonymizer.checking.released_file import LARGEST_ARCHIVE
-from anonymizer.cli.options import first_bytes, read_apart
-from anonymizer.databases.address import Address
+from anonymizer.cli.options import ask_password, first_bytes, read_apart
+from anonymizer.databases.address import Address, address_from, is_address
+from anonymizer.databases.read import read_rows
+from anonymizer.databases.write import rows_bytes
 from anonymizer.digests import digest
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.gate.finding import Gate, Severity, kind_of
@@ -128,10 +130,14 @@ def check_ledger(options: argparse.Namespace) -> int:
 
 def about_file(chain: Chain, file: str) -> tuple[str, bool]:
     """Return what a packet, a report or a release proves of a ledger, in a sentence, and whether both agree."""
-    name, is_folder = Path(file).name, Path(file).is_dir()
-    content = b"" if is_folder else first_bytes(file, LARGEST_ARCHIVE)
-    in_parts = is_folder or is_archive(content)
-    sha256 = read_manifest(file).sha256 if in_parts else digest(content)
+    name, apart = Path(file).name, is_address(file) or Path(file).is_dir()
+    content = b"" if apart else first_bytes(file, LARGEST_ARCHIVE)
+    if is_address(file):
+        table = address_from(file)
+        name, sha256 = table.name, digest(rows_bytes(ask_password(table, read_rows)))
+    else:
+        apart = apart or is_archive(content)
+        sha256 = read_manifest(file).sha256 if apart else digest(content)
     entries = [
         (line, entry) for line, entry in enumerate(chain.entries, 1)
         if entry["kind"] == "release" and part(entry, "release").get("sha256") == sha256
@@ -140,7 +146,7 @@ def about_file(chain: Chain, file: str) -> tuple[str, bool]:
         line, entry = entries[0]
         to = f" to {entry['to']}" if entry.get("to") else ""
         return f"{name} is what entry {line:,} says was released{to}.", True
-    if in_parts:
+    if apart:
         return f"No entry of this ledger speaks of {name}.", False
     what, report = "report", content
     if is_packet(content):
@@ -241,11 +247,15 @@ def ledger_of(options: argparse.Namespace) -> Ledger | None:
         if options.to:
             raise ParameterError("--to is for the entry of a ledger.", remedy="Name one with --ledger.")
         return None
-    if isinstance(options.out, Address):
-        raise ParameterError("A release that is entered in a ledger goes to a file.", remedy="Name one with --out.")
-    ledger = Ledger.open(options.ledger)
+    ledger, out = Ledger.open(options.ledger), options.out
     ledger.require_key()
+    if isinstance(out, str) and Path(out).exists() and not Path(out).is_file() and not Path(out).is_dir():
+        raise ParameterError(f"{out} is no file: its entry could not come first.", remedy="Name a file.")
     return ledger
+
+
+Write = Callable[[Callable[[str], object] | None], str]
+"""What writes a release and returns the digest of that; it calls what it is given with it before it can be seen."""
 
 
 def entry_words(options: argparse.Namespace) -> dict[str, str]:
@@ -260,17 +270,19 @@ def print_together(gate: Gate) -> None:
             print(finding.sentence)
 
 
-def write_entered(ledger: Ledger, options: argparse.Namespace, table: Any, result: Result) -> tuple[str, Report]:
-    """Write a release and return the digest of its file, and its report with the entry, which was written before. A
-    release that leaves in packets alone is entered by the digest of its CSV."""
-    words = entry_words(options)
+def write_entered(
+    ledger: Ledger, options: argparse.Namespace, table: Any, result: Result, write: Write
+) -> tuple[str, Report]:
+    """Write a release and return the digest of it, and its report with the entry, which was written before. ``write``:
+    writes it. A release that leaves in packets alone is entered by the digest of its CSV."""
+    words, release, report = entry_words(options), result.release, result.report
     if options.out:
-        entry = ledger.write(options.out, table, result.release, result.report, **words)
+        name = options.out.name if isinstance(options.out, Address) else Path(options.out).name
+        entry = ledger.write_with(write, name, table, release, report, **words)
     else:
         name = Path(options.packet or options.internal_packet).name
-        sha256 = digest(result.release.to_bytes("csv"))
-        entry = ledger.add(table, result.release, result.report, name, sha256, **words)
-    report = result.report.with_ledger(entry["number"], entry["hash"])
+        entry = ledger.add(table, release, report, name, digest(release.to_bytes("csv")), **words)
+    report = report.with_ledger(entry["number"], entry["hash"])
     if not options.json:
         print_together(result.gate)
         print(report.ledger_sentence)

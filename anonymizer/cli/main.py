@@ -350,16 +350,19 @@ def name_of_out(out: str | Address) -> str:
 def write_out(options: argparse.Namespace, flow: Flow, result: Result, ledger: Ledger | None, override: str) -> Report:
     """Write the release of a flow into a file or a new table, entered in a ledger before where there is one, and return
     the report of what was written. ``override``: why it leaves although a check failed."""
-    out, report = options.out, result.report
+    out, report, release = options.out, result.report, result.release
+    limits = {**flow.settings.limits.required, "population": flow.population}
+    about = flow.schema, result.verification, limits
+
+    def write(before: Callable[[str], object] | None) -> str:
+        if isinstance(out, Address):
+            return ask_password(out, lambda where: write_release(release, where, *about, before=before))
+        return release.write(out, before)
+
     if ledger is not None:
-        sha256, report = write_entered(ledger, options, flow.table, result)
-    elif isinstance(out, Address):
-        limits = {**flow.settings.limits.required, "population": flow.population}
-        sha256 = ask_password(
-            out, lambda where: write_release(result.release, where, flow.schema, result.verification, limits)
-        )
+        sha256, report = write_entered(ledger, options, flow.table, result, write)
     else:
-        sha256 = result.release.write(out)
+        sha256 = write(None)
     return report.with_output({ending_of(out): sha256} if out else {}, override)
 
 

@@ -5,7 +5,7 @@ that fails leave the database as it was.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,14 +33,14 @@ MEMORY = 1024 * MIB
 
 def write_release(
     release: Release, address: Address, schema: Schema, verification: Verification, limits: Mapping[str, Any],
-    progress: Progress = no_progress,
+    progress: Progress = no_progress, before: Callable[[str], object] | None = None,
 ) -> str:  # fmt: skip
     """Write a release into a new table, and return the digest of its rows: of :func:`rows_bytes`.
 
     Generalized cells and texts become text, whole numbers, numbers and moments columns of their type. ``verification``:
     that of the release. ``schema``, ``limits``: what the checker holds the table against when it is read back, before
     anybody else can see it. ``progress``: called with a share from 0 to 1 and what is being done; an exception that it
-    raises ends the work.
+    raises ends the work. ``before``: called with the digest before the transaction is committed; so is what it raises.
 
     Raises :class:`GuaranteeError` when something stands in the way of the release, or the table read back is another
     or fails a check that the release passed; :class:`ReadError` or :class:`ParameterError` when it cannot be written.
@@ -72,6 +72,9 @@ def write_release(
         progress(0.7, "Checking the rows that were read back")
         check_back(back, table, verification, schema, limits, {c.name: c.names for c in release.columns if c.names})
         progress(0.95, "Ending the transaction")
+        sha256 = hashlib.sha256(rows_bytes(plain_frame(back))).hexdigest()
+        if before is not None:
+            before(sha256)
         driver.execute(connection, "COMMIT")
         committed = True
         connection.close()
@@ -88,7 +91,7 @@ def write_release(
             connection.close()
         if is_new and not committed:
             Path(address.database).unlink(missing_ok=True)
-    return hashlib.sha256(rows_bytes(plain_frame(back))).hexdigest()
+    return sha256
 
 
 def require_place(address: Address) -> None:

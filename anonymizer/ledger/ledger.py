@@ -9,7 +9,7 @@ import csv
 import io
 import zlib
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hmac import compare_digest
@@ -283,9 +283,25 @@ class Ledger:
         :meth:`anonymizer.releasing.release.Release.write`."""
         if Path(path).exists() and not Path(path).is_file():
             raise ParameterError(f"{path} is no file: its entry could not come first.", remedy="Name a file.")
-        name, entries = Path(path).name, list[Mapping[str, Any]]()
+        return self.write_with(
+            lambda before: release.write(path, before), Path(path).name, table, release, report, **words
+        )
+
+    def write_with(
+        self,
+        write: Callable[[Callable[[str], object]], object],
+        name: str,
+        table: pd.DataFrame,
+        release: Release,
+        report: Report,
+        **words: str,
+    ) -> Mapping[str, Any]:
+        """Return the entry of a release that is written somewhere. ``write``: writes it, and calls what it is given
+        with the digest of that before it can be seen; ``name``: what it is called there. Raises as that, and as
+        :meth:`enter`."""
+        entries: list[Mapping[str, Any]] = []
         with self.noted(name):
-            release.write(path, lambda sha256: entries.append(self.add(table, release, report, name, sha256, **words)))
+            write(lambda sha256: entries.append(self.add(table, release, report, name, sha256, **words)))
         return entries[0]
 
     def account(self, table: pd.DataFrame | None = None, schema: Schema | None = None, epsilon: float = 0.0) -> Account:

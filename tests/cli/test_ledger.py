@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 
 from anonymizer.cli import files
 from anonymizer.cli.main import main
+from anonymizer.databases.sqlite import SQLite
 from anonymizer.digests import digest
 from anonymizer.errors import ReadError
 from anonymizer.ledger.ledger import Ledger
 from anonymizer.ledger.members import person_digests
+from anonymizer.provenance.report import schema_from as schema_in_file
 from anonymizer.reading.samples import hospital
 from tests.cli.test_main import Capture
 from tests.cli.test_packet import members_of
@@ -264,8 +267,7 @@ def test_forests__are_charged_to_one_budget_before_they_are_grown(
         (["ledger", "show", "register", "x"], "ledger show takes one ledger"),
         (["ledger", "show", "register", "--out", "x"], "--out is of ledger merge alone"),
         ([*RUN[:-2], "--to", "x"], "--to is for the entry of a ledger"),
-        ([*RUN, "--engine", "local", "--out", "folder"], "--ledger"),
-        ([*RUN, "--out", "sqlite:///x.db?new=yes&table=t"], "goes to a file"),
+        ([*RUN, "--engine", "local", "--keep-earlier", "--out", "folder"], "--keep-earlier takes one table in memory"),
     ],
 )
 def test_bad_input__is_one_line(command: list[str], words: str, capsys: Capture) -> None:
@@ -334,3 +336,66 @@ def test_entry__whose_folder_was_not_written_is_named(capsys: Capture, monkeypat
     assert in_pieces("y1") == 2
     assert "Entry 2 of the ledger register was written, and its file was not." in capsys.readouterr().err
     assert main(["ledger", "withdraw", "register", "--entry", "2", "--why", "it was never written"]) == 0
+
+
+# Databases.
+
+
+def with_database() -> str:
+    """The address of the table, in a database that it is the only one in."""
+    with sqlite3.connect("people.db") as connection:
+        PEOPLE.to_sql("people", connection, index=False)
+    return "sqlite:///people.db?table="
+
+
+def test_database__is_read_and_written_with_an_entry_before_the_commit(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, tables = with_database(), list[int]()
+    add = Ledger.add
+
+    def watched(*arguments: Any, **words: Any) -> Any:
+        answer = add(*arguments, **words)
+        with sqlite3.connect("file:people.db?mode=ro", uri=True) as connection:
+            tables.append(len(connection.execute("SELECT name FROM sqlite_master").fetchall()))
+        return answer
+
+    monkeypatch.setattr(Ledger, "add", watched)
+    run = ["anonymize", address + "people", *RUN[2:], "--k", "10", "--to", "the university"]
+    assert main([*run, "--out", address + "released", "--report", "y1.json"]) == 0
+    assert tables == [1]
+    ledger = Ledger.open("register")
+    entry = ledger.entries[1]
+    assert entry["release"]["name"] == "sqlite:released"
+    own = json.loads(Path("y1.json").read_text("utf-8"))["provenance"]
+    assert own["ledger"] == {"number": 2, "hash": entry["hash"]}
+    assert own["output_sha256"] == {"database": entry["release"]["sha256"]}
+    of_table = Ledger.open("register").cells(PEOPLE, schema_in_file("y1.json"))
+    assert (of_table.recognised, of_table.unknown) == (300, ())
+    assert main(["ledger", "check", "register", address + "released", "y1.json"]) == 0
+    assert "sqlite:released is what entry 2 says was released to the university." in capsys.readouterr().out
+    assert main(["ledger", "check", "register", address + "people"]) == 1
+
+
+def test_database__that_fails_after_the_entry_says_what_to_do(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    address, execute = with_database(), SQLite.execute
+
+    def fails(self: SQLite, connection: Any, statement: str) -> None:
+        if statement == "COMMIT":
+            raise sqlite3.OperationalError("disk I/O error")
+        execute(self, connection, statement)
+
+    monkeypatch.setattr(SQLite, "execute", fails)
+    assert main(["anonymize", address + "people", *RUN[2:], "--k", "10", "--out", address + "released"]) == 2
+    assert "Entry 2 of the ledger register was written, and its file was not." in capsys.readouterr().err
+    with sqlite3.connect("people.db") as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("people",)]
+
+
+def test_database__that_is_stopped_by_the_ledger_stays_as_it_is() -> None:
+    address = with_database()
+    assert release("y1.csv") == 0
+    assert main(["anonymize", address + "people", *RUN[2:], "--k", "12", "--out", address + "released"]) == 1
+    with sqlite3.connect("people.db") as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("people",)]
+    assert len(Ledger.open("register").entries) == 2
