@@ -68,8 +68,6 @@ def anonymize_files(
     check_choices(s.generalizer, s.writing, s.numbers)
     if ledger is not None:
         ledger.require_key()
-        if engine == "dask":
-            raise ParameterError("A ledger takes files that are read here.", remedy="Choose --engine local.")
     require(engine, s, schema, place)
     if not is_remote(place):
         require_apart(local_source(place), folder)
@@ -77,9 +75,9 @@ def anonymize_files(
     progress(0.0, "Reading the pieces")
     table = source if isinstance(source, PartitionedTable) else open_table(source, rows, options)
     register = None if ledger is None else Register(ledger, words or {})
-    arguments = table, schema, folder, s, options, rng, reasons or {}, override, progress, rows
+    arguments = table, schema, folder, s, options, rng, reasons or {}, override, progress, rows, register
     if engine == "dask":
         from anonymizer.workers.remote import release_elsewhere
 
         return release_elsewhere(*arguments, **cluster or {})
-    return release_here(*arguments, register)
+    return release_here(*arguments)

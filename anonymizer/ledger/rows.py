@@ -4,7 +4,7 @@ A table in memory, one in pieces and one on a cluster say the same of the same r
 alone. Where no column says whose a row is, a record is the keyed digest of its quasi-identifying cells.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -38,6 +38,9 @@ class LedgerRows(Protocol):
 
     def __len__(self) -> int:
         """Return the number of rows."""
+
+    def values(self, names: Collection[str]) -> pd.DataFrame:
+        """Return the values of the rows in those of some columns that are here."""
 
     def prints(self, names: Sequence[str]) -> dict[str, str]:
         """Return by column the sum modulo 2⁶⁴ of the digests of its cells, hexadecimal: the same in any order of
@@ -85,6 +88,12 @@ class KeyedRows:
 
     def __len__(self) -> int:
         return self.n
+
+    def values(self, names: Collection[str]) -> pd.DataFrame:
+        """See :class:`LedgerRows`."""
+        columns = {name: self.column(name) for name in self.names if name in names}
+        series = {name: pd.Series(values.array.take(codes)) for name, (values, codes) in columns.items()}
+        return pd.DataFrame(series, index=range(self.n), copy=False)
 
     def prints(self, names: Sequence[str]) -> dict[str, str]:
         """See :class:`LedgerRows`."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.cell_limits import Promise, columns_of
@@ -16,10 +15,10 @@ from anonymizer.gate.earlier import Now
 from anonymizer.gate.finding import Finding, Gate
 from anonymizer.ledger.ledger import Draft, Ledger, boxes_of, reasons_in
 from anonymizer.ledger.rows import Distinct, KeyedRows, LedgerRows
-from anonymizer.partitions.boxes import PartedRelease
 from anonymizer.partitions.folder import Manifest
 from anonymizer.partitions.values import CodedColumn
 from anonymizer.population.sample import WHOLE
+from anonymizer.releasing.release import Release
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import OF_POPULATION
 
@@ -73,21 +72,20 @@ class Entering:
         cls,
         register: Register,
         rows: LedgerRows,
-        release: PartedRelease,
+        cells: Release,
+        part: NDArray[np.integer[Any]],
         class_of_part: NDArray[np.int64],
-        read: Mapping[str, CodedColumn],
         smallest: int,
         settings: Mapping[str, Any],
     ) -> "Entering":
-        """Return a release. ``class_of_part`` (parts,): the class of those that are alike; ``read``: the columns of the
-        table."""
-        schema, part, parts = rows.schema, release.part, release.parts().frame(shared=True)
+        """Return a release. ``cells``: a row for each part; ``part`` (n,): of each row of the table; ``class_of_part``
+        (parts,): of those that are alike."""
+        schema, parts = rows.schema, cells.frame(shared=True)
         first = np.unique(class_of_part, return_index=True)[1]
         sizes = np.bincount(class_of_part[part], minlength=len(first))
         boxes, place = boxes_of(parts[list(schema.quasi_identifying)].iloc[first], sizes)
         promise = Promise.of(schema, settings)
-        names = register.columns_to_judge(promise, schema) & {*read}
-        table = pd.DataFrame({name: read[name].take(slice(None)) for name in sorted(names)}, index=range(len(rows)))
+        table = rows.values(register.columns_to_judge(promise, schema))
         class_of, k = place[class_of_part][part], int(settings["k"])
         now = Now(
             table, schema, parts, class_of, k, rows.person, promise=promise, population=WHOLE, can_keep=False

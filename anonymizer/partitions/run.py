@@ -223,7 +223,7 @@ def write_release(
     if person is not None:
         classes = replace(classes, class_of=of_part[release.part])
     after = risk_of_classes(classes, person)
-    about = release, of_part, read, after.smallest, parameters
+    about = release.parts(), release.part, of_part, after.smallest, parameters
     entering = Entering.of(register, register.rows_of(read, schema, person), *about) if register else None
     once = [release]  # so that it can be let go before the check
     del classes, about, release

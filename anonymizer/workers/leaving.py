@@ -419,6 +419,13 @@ def sample(share: Share, coding: Coding, rows: NDArray[np.int64], numbering: Num
     return rows_of(share, coding, np.empty(0, np.int32), rows, share.names, numbering)
 
 
+@guarded
+def every(share: Share, coding: Coding, names: Sequence[str], numbering: Numbering | None) -> Rows:
+    """Return all records of a share in some columns, whatever part they are in."""
+    n = len(next(iter(codes_of(share, coding).values())))
+    return rows_of(share, coding, np.empty(0, np.int32), np.arange(n), names, numbering)
+
+
 def frame_of(coding: Coding, of_shares: Sequence[Rows]) -> pd.DataFrame:
     """Return the values of records that shares have given, in their order."""
     values = values_together(coding, [rows.values for rows in of_shares])

@@ -118,11 +118,13 @@ def pack_groups(
     encoded: EncodedTable,
     limits: Limits,
     rng: np.random.Generator | None,
+    key: bytes | None = None,
 ) -> tuple[list[Any], int]:
     """Return a future of the packed group of each record of each share, and how many there are. ``group`` (m,): of a
-    pruned tree; ``encoded``: of the whole table; ``rng``: the secret, of the user's key by default."""
+    pruned tree; ``encoded``: of the whole table; ``rng``: the secret, of a ``key`` of packing by default, the user's
+    where none is given."""
     cluster = table.cluster
-    secret = Secret.of(encoded.encodings, rng or draws(seed_of_shares(table), GROUPS))
+    secret = Secret.of(encoded.encodings, rng or draws(seed_of_shares(table, key), GROUPS))
     background = background_of(tree, encoded)
     parts, _ = table.parts_of(tree, group)
     packs = []
@@ -140,9 +142,9 @@ def pack_groups(
     return futures, firsts[-1]
 
 
-def seed_of_shares(table: ClusterTable) -> bytes:
+def seed_of_shares(table: ClusterTable, key: bytes | None = None) -> bytes:
     """Return what :func:`anonymizer.releasing.secret.seed_of` does of the whole table; the key stays here."""
-    key = read_key()
+    key = key or read_key()
     contents = table.cluster.answers(table.ask("content", content, digests_of(table.here.encodings, key)))
     records, totals = zip(*contents, strict=True)
     return seed_of_content(Content(sum(records), sum(totals) % 2**64), key)

@@ -25,6 +25,7 @@ from anonymizer.growing.threads import one_thread
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import Manifest
+from anonymizer.partitions.ledger import Register
 from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.records import LEVELS
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, write_if_verified
@@ -40,6 +41,7 @@ from anonymizer.workers.branches import LOCAL, with_pieces
 from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.columns import Columns
 from anonymizer.workers.folder import RemoteRelease
+from anonymizer.workers.ledger import entering_of
 from anonymizer.workers.lines import pack_groups
 from anonymizer.workers.records import Records
 from anonymizer.workers.table import ClusterTable
@@ -68,11 +70,12 @@ def grow_shares(
 
 
 def divide(
-    table: ClusterTable, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None
-) -> tuple[list[Any], int, Made]:
+    table: ClusterTable, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None,
+    key: bytes | None = None,
+) -> tuple[list[Any], int, Made]:  # fmt: skip
     """Return a future of the part of each record of each share, in which all rows have the same cells, how many
     parts there are, and how they were made. ``group`` (m,): of a pruned tree; ``rng``: the secret of packing, of
-    the user's key by default."""
+    a ``key`` by default, the user's where none is given."""
     s, encoded = settings, table.here.table.encoded
     if s.generalizer == "uniform":
         return *table.parts_of(tree, group), Made(s.generalizer)
@@ -82,7 +85,7 @@ def divide(
     limits = limits.but(k=max(s.k, limits.k))
     made = made_of(s.generalizer, limits)
     if made.method == "pack":
-        return *pack_groups(table, tree, group, encoded, limits, rng), made
+        return *pack_groups(table, tree, group, encoded, limits, rng, key), made
     return *table.parts_of(*refine(table, tree, group, encoded, limits)), made
 
 
@@ -113,11 +116,13 @@ def release_elsewhere(
     override: str,
     progress: Progress,
     rows: int,
+    register: Register | None = None,
     **cluster: Any,
 ) -> FilesResult:
     """Return what :func:`anonymizer.engines.anonymize_files` does, whose arguments these are, on a cluster."""
     with open_cluster(**cluster) as there:
-        return release_on(there, table, schema, folder, settings, options, rng, reasons, override, progress, rows)
+        how = settings, options, rng, reasons, override, progress, rows, register
+        return release_on(there, table, schema, folder, *how)
 
 
 def release_on(
@@ -132,6 +137,7 @@ def release_on(
     override: str = "",
     progress: Progress = no_progress,
     rows: int = ROWS,
+    register: Register | None = None,
 ) -> FilesResult:
     """Return what :func:`release_elsewhere` does, on a cluster that is open."""
     s = settings
@@ -146,7 +152,8 @@ def release_on(
     progress(0.4, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded, schema, s)
     worst = tuple(replace(one, node=int(numbers[one.node])) for one in worst)  # as in the whole tree
-    parts = divide(table, tree, np.asarray(pruning.group_of_node()), s, rng)
+    key = register.ledger.key if register else None
+    parts = divide(table, tree, np.asarray(pruning.group_of_node()), s, rng, key)
     release = RemoteRelease(table, *parts, settings=s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)
@@ -157,15 +164,16 @@ def release_on(
         manifest, checked = release.write(half, rows, lambda share, what: progress(0.6 + 0.4 * share, what))
         return manifest, verify_folder(half, schema, manifest=manifest, checked=checked, **s.limits.required)
 
-    place, manifest, verification, gate, _ = write_if_verified(
-        folder, write, sample, schema, s, reasons or {}, override
+    parameters, after = run_settings(s, grouping, coded), release.risk()
+    entering = entering_of(table, release, register, after.smallest, parameters) if register else None
+    place, manifest, verification, gate, entry = write_if_verified(
+        folder, write, sample, schema, s, reasons or {}, override, entering
     )
     progress(1.0, "Done")
     notes = coded.notes + (() if who is None else who.notes) + tuple(problem.text for problem in source.left_out)
     if table.n_records > SAMPLE:
         notes += (f"The gate looked at {SAMPLE:,} of the {table.n_records:,} rows, evenly spread.",)
-    parameters = run_settings(s, grouping, coded)
     return FilesResult(
-        schema, s, source, tree, pruning, manifest, verification, gate, release.risk(), release.losses(), worst, notes,
-        parameters, place, digest, "" if verification.passed else override.strip(), "dask", release.made,
+        schema, s, source, tree, pruning, manifest, verification, gate, after, release.losses(), worst, notes,
+        parameters, place, digest, "" if verification.passed else override.strip(), "dask", release.made, entry,
     )  # fmt: skip
