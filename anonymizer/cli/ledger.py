@@ -15,7 +15,8 @@ from anonymizer.databases.write import rows_bytes
 from anonymizer.digests import digest
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.gate.finding import Gate, Severity, kind_of
-from anonymizer.ledger.chain import Chain
+from anonymizer.ledger.cells import ALONE_FAILS
+from anonymizer.ledger.chain import Chain, composes
 from anonymizer.ledger.ledger import NO_KEY, Ledger, merge_ledgers
 from anonymizer.partitions.folder import is_archive, read_manifest
 from anonymizer.pipeline import Result
@@ -104,7 +105,8 @@ def about_entry(entry: Mapping[str, Any]) -> str:
         return " ".join(filter(None, (str(entry.get("note", "")), budget, of, by)))
     release, settings = part(entry, "release"), part(entry, "settings")
     name, rows, groups = (release.get(word, "?") for word in ("name", "rows", "classes"))
-    return f"{name}{to}: k = {settings.get('k', '?')}, {rows} rows in {groups} groups, {str(entry['hash'])[:12]}"
+    alone = "" if composes(entry) else ", cannot be composed"
+    return f"{name}{to}: k = {settings.get('k', '?')}, {rows} rows in {groups} groups{alone}, {str(entry['hash'])[:12]}"
 
 
 def part(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -286,4 +288,6 @@ def write_entered(
     if not options.json:
         print_together(result.gate)
         print(report.ledger_sentence)
+        if not composes(entry):
+            print(ALONE_FAILS.format(which="This release"))
     return str(entry["release"]["sha256"]), report

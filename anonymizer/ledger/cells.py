@@ -27,6 +27,10 @@ from anonymizer.values import plural
 UNCHANGED = "This release changes no group of people: it asks for more than earlier ones did."
 NOBODY = "Nothing says who is who, so last time's people cannot be recognised."
 KEEP = "Keep the same groups, or join earlier ones."
+ALONE_FAILS = (
+    "{which} has groups of fewer people than it promises by itself, as tiered boxes do: it cannot be composed with any "
+    "other release."
+)
 NAME_IT = "Name the column that says whose each row is, or state as the reason that all are new."
 
 
@@ -41,7 +45,7 @@ class LedgerCells:
     release of this very table, ``None`` of another one. ``related`` (s): whether a release has somebody of this table,
     directly or by way of others. ``recognised``: how many of the table are in the ledger; ``unknown``: the line of each
     release of which nobody can be recognised, why, and what columns of both tables tell. ``promises`` (s): what each
-    release promised besides k.
+    release promised besides k; ``composes`` (s): whether each can be put beside others at all.
     """
 
     lines: tuple[int, ...]
@@ -56,6 +60,7 @@ class LedgerCells:
     recognised: int
     unknown: tuple[tuple[int, str, str], ...] = ()
     promises: tuple[Promise, ...] = ()
+    composes: tuple[bool, ...] = ()
 
     @property
     def rows(self) -> tuple[NDArray[np.int64], ...]:
@@ -164,15 +169,15 @@ def cells_of_rows(rows: LedgerRows, releases: Sequence[tuple[ReleaseEntry, Membe
         if why:
             unknown.append((entry.line, why, _in_common(rows, entry)))
             continue
-        usable.append((entry.line, entry.k, day_text(entry.at), entry.promise))
+        usable.append((entry.line, entry.k, day_text(entry.at), entry.promise, entry.composes))
         classes.append(own)
         aligned.append(of_rows if several else None)
         here |= inside[:present]
-    lines, k, days, promises = zip(*usable, strict=True) if usable else ((), (), (), ())
+    lines, k, days, promises, composes = zip(*usable, strict=True) if usable else ((), (), (), (), ())
     related = _related(classes, present)
     return LedgerCells(
         lines, k, days, unit, tuple(classes), present, tuple(aligned), several, related, int(here.sum()),
-        tuple(unknown), promises,
+        tuple(unknown), promises, composes,
     )  # fmt: skip
 
 
@@ -274,6 +279,8 @@ def _counted(cells: LedgerCells, now: Now) -> Finding:
     finding = of_cells(both, before, repairs=now.repairs)
     if both.holds:
         return finding
+    if which := _uncomposed(cells, now):
+        return replace(finding, detail=ALONE_FAILS.format(which=which), repairs=())
     if cells.several:
         return replace(finding, detail=KEEP)
     own, promised = cells.beside(now.class_of), cells.required(1)
@@ -284,6 +291,13 @@ def _counted(cells: LedgerCells, now: Now) -> Finding:
     leavers = _leavers(own, cell, sizes, earlier, both.k)
     detail = " ".join([*leavers, *_comers(own, earlier, now.k), KEEP])
     return replace(finding, detail=detail, repairs=() if leavers else finding.repairs)
+
+
+def _uncomposed(cells: LedgerCells, now: Now) -> str:
+    """Return which release of those that count cannot be put beside others, "" where all can."""
+    if not together([now.class_of], now.k, cells.unit).holds:
+        return "This release"
+    return next((f"The release of {cells.days[at]}" for at in cells.counted(now.k) if not cells.composes[at]), "")
 
 
 def _before(cells: LedgerCells, k: int) -> str:

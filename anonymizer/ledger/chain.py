@@ -95,7 +95,8 @@ class ReleaseEntry:
     """What later releases need of the entry of a release: its ``line``, when it was made, the ``k`` that it promised;
     of its table the column that says whose each row is, ``None`` without one, whether ids that differ in writing only
     are one person's, the quasi-identifying columns, the ``prints`` of all columns, and that of its ``rows``, "" where
-    each person has one; the ``file`` of its members and the digest of that; and the ``promise`` besides k."""
+    each person has one; the ``file`` of its members and the digest of that; the ``promise`` besides k; and whether it
+    ``composes``: each class of it alone has k rows."""
 
     line: int
     at: str
@@ -108,6 +109,7 @@ class ReleaseEntry:
     file: str
     sha256: str
     promise: Promise = Promise()
+    composes: bool = True
 
     @classmethod
     def of(cls, line: int, entry: Mapping[str, Any]) -> "ReleaseEntry":
@@ -122,7 +124,7 @@ class ReleaseEntry:
             tuple(name for name, words in columns.items() if words and words[0].value == "quasi-identifying"),
             {name: text.text(16) for name, text in table.field("print").fields().items()},
             "" if rows.absent else rows.text(16), _file_in(members), members.field("sha256").sha256(),
-            _promise_in(value.field("settings"), columns),
+            _promise_in(value.field("settings"), columns), composes(entry),
         )  # fmt: skip
 
 
@@ -150,6 +152,16 @@ class ForestEntry:
         who = None if person.absent else person.text()
         files = ("", "") if who is None else (_file_in(members), members.field("sha256").sha256())
         return cls(line, epsilon, who, not alike.absent and alike.flag(), *files)
+
+
+def composes(entry: Mapping[str, Any]) -> bool:
+    """Return whether each class of the release of an entry has the k rows that it promises by itself; those of boxes
+    that overlap have not, and then no other release can be put beside it."""
+    achieved, settings = (entry.get(name) for name in ("achieved", "settings"))
+    if not (isinstance(achieved, dict) and isinstance(settings, dict)):
+        return True
+    smallest, k = achieved.get("k"), settings.get("k")
+    return not (isinstance(smallest, int) and isinstance(k, int) and smallest < k)
 
 
 def real_in(value: JsonValue) -> float:
