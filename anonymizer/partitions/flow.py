@@ -20,6 +20,7 @@ from anonymizer.measuring.distributions import Distribution, distribution_of_cou
 from anonymizer.partitions.boxes import COUNTED, boxed_column, ladders_of_pieces, pairs_in
 from anonymizer.partitions.coded import CodedTable, code_records
 from anonymizer.partitions.folder import Packing
+from anonymizer.partitions.ledger import Register
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.run import SAMPLE, FilesResult, write_release
 from anonymizer.releasing.grid import Ladder
@@ -102,9 +103,11 @@ class PartedFlow(Flow):
         return distribution_of_counts(encoding, before, column.cells, after)
 
     def write_folder(
-        self, folder: str | Path | Packing, override: str = "", progress: Progress = no_progress
-    ) -> FilesResult:
-        """Write the release into a new folder, or into one ZIP file in memory, checked; return what it is. Raises what
+        self, folder: str | Path | Packing, override: str = "", progress: Progress = no_progress,
+        register: Register | None = None,
+    ) -> FilesResult:  # fmt: skip
+        """Write the release into a new folder, or into one ZIP file in memory, checked; return what it is.
+        ``register``: the ledger that it is counted with and entered in. Raises what
         :func:`anonymizer.engines.anonymize_files` raises, and :class:`MemoryOnlyError` for public cuts."""
         if any(column.cuts for column in self.schema.columns):
             raise MemoryOnlyError("A column with public cuts or a hierarchy")
@@ -113,5 +116,5 @@ class PartedFlow(Flow):
         return write_release(
             self.table.source, self.coded, self.schema, self.settings, self.recorded, self.tree, self.pruning,
             self.leaf, self.worst, folder, rng=self.rng, reasons=self.reasons, override=override, progress=progress,
-            digest=self.table.digest,
+            digest=self.table.digest, register=register, read=self.table.columns,
         )  # fmt: skip

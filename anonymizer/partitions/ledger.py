@@ -15,7 +15,9 @@ from anonymizer.gate.earlier import Now
 from anonymizer.gate.finding import Finding, Gate
 from anonymizer.ledger.ledger import Draft, Ledger, boxes_of, reasons_in
 from anonymizer.ledger.rows import Distinct, KeyedRows, LedgerRows
+from anonymizer.partitions.coded import persons_in
 from anonymizer.partitions.folder import Manifest
+from anonymizer.partitions.parted import PartedTable
 from anonymizer.partitions.values import CodedColumn
 from anonymizer.population.sample import WHOLE
 from anonymizer.releasing.release import Release
@@ -53,6 +55,12 @@ class Register:
         if any(one.limits[name] is not None for one in promises for name in OF_POPULATION):
             names |= {column.name for column in schema.columns if column.role in OF_RISK}
         return names
+
+
+def rows_of_parted(ledger: Ledger, table: PartedTable, schema: Schema) -> KeyedRows:
+    """Return the rows of a table in pieces that was opened once, as its ledger sees them. Raises
+    :class:`ParameterError` without the key."""
+    return Register(ledger).rows_of(table.columns, schema, persons_in(schema, table.columns)[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -165,7 +165,7 @@ def test_a_release__is_written_as_a_checked_folder(places: tuple[Path, Path]) ->
 def test_a_large_release__stays_on_the_server(places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release, "SMALL", 100)
     job = SimpleNamespace(go_on=lambda share, what: None)
-    answer = release.write_claimed(session(places[0]).flow, places[1], "one", job)  # type: ignore[arg-type]
+    answer = release.write_claimed(session(places[0]).flow, places[1], "one", None, job)  # type: ignore[arg-type]
     assert answer.archive is None
     assert (places[1] / "one" / "manifest.json").is_file()
 
@@ -258,7 +258,7 @@ def test_a_name_that_is_taken_meanwhile__is_told_without_its_place(
 
     job = SimpleNamespace(go_on=take)
     with pytest.raises(ParameterError, match="There is a release 'one' already") as caught:
-        release.write_claimed(session(data).flow, place, "one", job)  # type: ignore[arg-type]
+        release.write_claimed(session(data).flow, place, "one", None, job)  # type: ignore[arg-type]
     assert str(real) not in str(caught.value)
     assert str(place) not in str(caught.value)
     assert sorted(path.name for path in place.rglob("*")) == ["of others", "one"]
@@ -270,7 +270,7 @@ def test_an_error_that_has_the_place_in_its_words__is_not_of_the_name(places: tu
 
     job = SimpleNamespace(go_on=go_on)
     with pytest.raises(EncodeError, match="'town' says"):
-        release.write_claimed(session(places[0]).flow, places[1], "one", job)  # type: ignore[arg-type]
+        release.write_claimed(session(places[0]).flow, places[1], "one", None, job)  # type: ignore[arg-type]
 
 
 def test_cancel__leaves_no_folder(places: tuple[Path, Path]) -> None:
@@ -280,7 +280,7 @@ def test_cancel__leaves_no_folder(places: tuple[Path, Path]) -> None:
 
     job = SimpleNamespace(go_on=go_on)
     with pytest.raises(CancelledError):
-        release.write_claimed(session(places[0]).flow, places[1], "one", job)  # type: ignore[arg-type]
+        release.write_claimed(session(places[0]).flow, places[1], "one", None, job)  # type: ignore[arg-type]
     assert not list(places[1].iterdir())
 
 

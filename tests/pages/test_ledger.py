@@ -16,7 +16,8 @@ from tests.pages.forest import open_page as open_forest
 from tests.pages.forest import session as forest_session
 from tests.pages.test_data import open_page as open_data
 from tests.pages.test_data import session_of
-from tests.pages.test_folder import places
+from tests.pages.test_folder import open_page as open_pieces
+from tests.pages.test_folder import places, wait, write_release
 from tests.pages.test_folder import session as in_pieces
 from tests.pages.test_gate import open_page as open_gate
 from tests.pages.test_release import open_page, plain_text, session
@@ -157,14 +158,30 @@ def test_folder__is_the_operators_or_where_nobody_else_can_come_the_user_s(
     assert ledger_folder() is None
 
 
-def test_table_in_pieces__is_not_counted_and_says_so(places: tuple[Path, Path], folder: Path) -> None:
+def test_table_in_pieces__is_counted_and_entered(places: tuple[Path, Path], folder: Path) -> None:
+    path = Ledger.new(folder / "register").path
     ws = in_pieces(places[0])
-    ws.use_ledger(OpenLedger.at(Ledger.new(folder / "register").path))
-    write_entry(open_page(with_ledger(ws.ledger.ledger.path)))  # type: ignore[union-attr]
-    ws.use_ledger(OpenLedger.at(folder / "register.copse-ledger"))
+    ws.use_ledger(OpenLedger.at(path))
     assert ws.flow.earlier == ()
     assert not open_gate(ws).exception
-    assert "A table in pieces is not counted with a ledger." in plain_text(open_data(ws))
+    app = write_release(wait(open_pieces(ws, "release"), ws), ws, "first")
+    assert "It is counted with the releases of the ledger register, and its entry comes first." in plain_text(app)
+    ledger = Ledger.open(path)
+    assert [entry["kind"] for entry in ledger.entries] == ["note", "release"]
+    assert f"This release is entry 2 of the sender's ledger of releases, {ledger.head}." in plain_text(app)
+    assert ws.ledger is not None
+    assert list(ws.ledger.entries.values()) == [(2, ledger.head)]
+    assert "1 release: 3,000 of 3,000 people recognised." in plain_text(open_data(ws))
+    ws.set(k=12, generalizer="pack", grouping="error-risk")
+    app = write_release(wait(open_pieces(ws, "release"), ws), ws, "second")
+    assert "Nothing was written." in " ".join(error.value for error in app.error)
+    assert len(Ledger.open(path).entries) == 2
+    assert "people are in groups of fewer than 12" in plain_text(open_pieces(ws, "gate"))
+    (finding,) = (one for one in ws.jobs["folder"].answer.result.gate.open if one.key.startswith("together: "))
+    assert finding.repairs == ()
+    ws.reasons[finding.key] = "both stay in one office"
+    app = write_release(wait(open_pieces(ws, "release"), ws), ws, "second")
+    assert list(Ledger.open(path).entries[2]["reasons"].values()) == ["both stay in one office"]
 
 
 def test_begin__says_in_one_sentence_that_it_could_not_be_written(

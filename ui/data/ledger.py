@@ -4,13 +4,17 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError, ReadError
 from anonymizer.ledger.ledger import Ledger
+from anonymizer.ledger.rows import KeyedRows
+from anonymizer.partitions.ledger import rows_of_parted
+from anonymizer.partitions.parted import PartedReading
+from anonymizer.reading.files import Reading
+from anonymizer.schema import Schema
 from ui.controls import count, plain, plural, problem
 from ui.decisions.ledger import OpenLedger, ledger_folder, ledgers_in, path_in
 from ui.workspace import Workspace
 
 NONE = "No ledger"
 WHAT = "With a ledger, each release is counted together with all before it. Keep its files as you keep the table."
-IN_PIECES = "A table in pieces is not counted with a ledger."
 
 
 def ledger_panel(ws: Workspace) -> None:
@@ -18,9 +22,6 @@ def ledger_panel(ws: Workspace) -> None:
     this server has no place for ledgers."""
     folder = ledger_folder()
     if folder is None or ws.reading is None:
-        return
-    if ws.reading.in_pieces:
-        st.caption(IN_PIECES)
         return
     title = "Ledger of releases" if ws.ledger is None else f"Ledger of releases: {plain(ws.ledger.name)}"
     with st.expander(title, icon=":material/history_edu:", key="ledger"):
@@ -51,6 +52,13 @@ def ledger_panel(ws: Workspace) -> None:
             problem(ReadError(f"The ledger could not be written: {error.strerror}.", remedy=remedy))
 
 
+def rows_of(reading: Reading | PartedReading, ledger: Ledger, schema: Schema) -> KeyedRows:
+    """Return the rows of a table as a ledger sees them."""
+    if isinstance(reading, PartedReading):
+        return rows_of_parted(ledger, reading.table, schema)
+    return ledger.rows_of(reading.frame, schema)
+
+
 def of_these_people(ws: Workspace, opened: OpenLedger) -> str:
     """Return how many releases a ledger has, and how many of the table's people are in them."""
     releases = plural(len(opened.entries), "release")
@@ -58,7 +66,9 @@ def of_these_people(ws: Workspace, opened: OpenLedger) -> str:
     if not opened.entries or reading is None:
         return f"**{releases}.** {WHAT}"
     cells = ws.answers.get(
-        "ledger cells", (opened.head, reading.sha256, schema), lambda: opened.ledger.cells(ws.table, schema)
+        "ledger cells",
+        (opened.head, reading.sha256, schema),
+        lambda: opened.ledger.cells_of(rows_of(reading, opened.ledger, schema)),
     )
     people = f"{count(cells.recognised)} of {count(cells.present)} people recognised"
     return f"**{releases}: {people}.**" if cells.recognised else f"**{releases}, none of these people.**"

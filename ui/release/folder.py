@@ -14,9 +14,10 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError, CancelledError, FolderExistsError, ParameterError
 from anonymizer.flow import Flow
-from anonymizer.gate.finding import Gate
+from anonymizer.gate.finding import Gate, Severity, kind_of
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.folder import MANIFEST, Archive, Packing, archive_of
+from anonymizer.partitions.ledger import Register
 from anonymizer.partitions.parted import PartedReading
 from anonymizer.partitions.run import FilesResult
 from ui.background import Job
@@ -24,6 +25,7 @@ from ui.controls import count, plain, plural, problem, share
 from ui.gate.view import in_the_way
 from ui.job import start_job, stop_job, watch
 from ui.release.downloads import file_stem
+from ui.release.reports import statement_of
 from ui.release.view import check_line, headline
 from ui.workspace import Workspace
 
@@ -36,18 +38,17 @@ NAME = re.compile(r"[^\W_][\w -]{0,79}")
 SMALL = 64 << 20
 """Bytes up to which a folder on the server can be taken away as one file."""
 NOT_TOGETHER = (
-    "Releases of a table in pieces are not counted together: do not put a second, different one beside the first."
+    "Without a ledger, releases of a table in pieces are not counted together: do not put a second, different one "
+    "beside the first."
 )
 WHAT_IS_WRITTEN = (
     "A new folder is written to the disk of this server: the released rows as Parquet files, their data dictionary, "
     "and a manifest with the digest of each; no original row. As long as it is not checked, only the account that runs "
-    "this server can read it; afterwards, whoever its operator lets read the place of releases. "
-    f"{NOT_TOGETHER}"
+    "this server can read it; afterwards, whoever its operator lets read the place of releases."
 )
 WHAT_IS_MADE = (
     "One ZIP file is made in the memory of this session, and nothing is written to a disk of the server: the "
-    "released rows as Parquet files, their data dictionary, and a manifest with the digest of each; no original row. "
-    f"{NOT_TOGETHER}"
+    "released rows as Parquet files, their data dictionary, and a manifest with the digest of each; no original row."
 )
 
 _CLAIMED: set[Path] = set()
@@ -110,12 +111,12 @@ def name_in_use(name: str) -> ParameterError:
     return ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.")
 
 
-def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
+def write_claimed(flow: Flow, place: Path, name: str, register: Register | None, job: Job) -> Outcome:
     """Return what came of writing a release, in words without where it is."""
     assert isinstance(flow, PartedFlow)
     with claimed(place, name) as path:
         try:
-            result = flow.write_folder(path, progress=job.go_on)
+            result = flow.write_folder(path, progress=job.go_on, register=register)
             if result.folder is None:
                 return Outcome(result, result.to_json(), b"")
             manifest, archive = (path / MANIFEST).read_bytes(), archive_of(path, result.manifest, SMALL)
@@ -128,10 +129,10 @@ def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
     return Outcome(result, result.to_json(), manifest, archive)
 
 
-def pack(flow: Flow, name: str, job: Job) -> Outcome:
+def pack(flow: Flow, name: str, register: Register | None, job: Job) -> Outcome:
     """Return what came of making a release as one file in memory, called ``name``."""
     assert isinstance(flow, PartedFlow)
-    result = flow.write_folder(Packing(name), progress=job.go_on)
+    result = flow.write_folder(Packing(name), progress=job.go_on, register=register)
     if not isinstance(result.folder, Archive):
         return Outcome(result, result.to_json(), b"")
     return Outcome(result, result.to_json(), result.folder.read(MANIFEST), result.folder)
@@ -139,7 +140,16 @@ def pack(flow: Flow, name: str, job: Job) -> Outcome:
 
 def folder_key(ws: Workspace) -> tuple[Any, ...]:
     """Return what a release in a folder depends on."""
-    return ws.flow.schema, ws.flow.settings, dict(ws.reasons)
+    name = "" if ws.ledger is None else ws.ledger.name
+    return ws.flow.schema, ws.flow.settings, dict(ws.reasons), name
+
+
+def register_of(ws: Workspace) -> Register | None:
+    """Return the ledger that a release is entered in, and what the entry says; ``None`` without one."""
+    if ws.ledger is None:
+        return None
+    words = statement_of(ws)
+    return Register(ws.ledger.ledger, {"to": words.recipient, "basis": words.basis, "by": words.prepared_by})
 
 
 def folder_result(ws: Workspace) -> FilesResult | None:
@@ -186,11 +196,13 @@ def release_pieces(ws: Workspace) -> None:
             st.info("Stopped. Nothing was written.", icon=":material/info:")
         elif job is not None and isinstance(job.failure, AnonymizerError):
             problem(job.failure)
+            for note in getattr(job.failure, "__notes__", ()):
+                st.caption(plain(note))
         elif job is not None and job.failure is not None:
             st.error("This failed unexpectedly. Nothing was written.", icon=":material/error:")
         elif job is not None:
             outcome(ws, job.answer)
-        st.caption(WHAT_IS_MADE if is_upload else WHAT_IS_WRITTEN)
+        st.caption(f"{WHAT_IS_MADE if is_upload else WHAT_IS_WRITTEN} {how_counted(ws)}")
         with st.form("folder form", border=False):
             if not is_upload:
                 state.name = st.text_input(
@@ -202,12 +214,19 @@ def release_pieces(ws: Workspace) -> None:
                 disabled=bool(gate.open),
             )  # fmt: skip
     if pressed:
-        name = f"{file_stem(ws.title)}-released" if is_upload else state.name
+        name, register = f"{file_stem(ws.title)}-released" if is_upload else state.name, register_of(ws)
         if is_upload:
-            start_job(ws, JOB, key, lambda job: pack(flow, name, job))
+            start_job(ws, JOB, key, lambda job: pack(flow, name, register, job))
         elif place is not None:
-            start_job(ws, JOB, key, lambda job: write_claimed(flow, place, name, job))
+            start_job(ws, JOB, key, lambda job: write_claimed(flow, place, name, register, job))
         st.rerun()
+
+
+def how_counted(ws: Workspace) -> str:
+    """Return whether a release is counted with others, in a sentence."""
+    if ws.ledger is None:
+        return NOT_TOGETHER
+    return f"It is counted with the releases of the ledger {plain(ws.ledger.name)}, and its entry comes first."
 
 
 def outcome(ws: Workspace, answer: Outcome) -> None:
@@ -227,6 +246,11 @@ def outcome(ws: Workspace, answer: Outcome) -> None:
             icon=":material/folder:",
         )
         st.caption(f"SHA-256 of its manifest: {plain(result.manifest.sha256)}")
+        if result.entry is not None:
+            together = [one for one in result.gate.of(Severity.FINE) if kind_of(one) == "together"]
+            st.caption(plain(" ".join([*(one.sentence for one in together), result.ledger_sentence])))
+            if ws.ledger is not None and result.manifest.sha256 not in ws.ledger.entries:
+                ws.use_ledger(ws.ledger.again())
         with st.container(horizontal=True):
             if answer.archive is not None:
                 st.download_button(
