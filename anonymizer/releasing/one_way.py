@@ -1,0 +1,238 @@
+"""One-way tables that go with a release: how many records have each value, or one of a few, in cells of at least k.
+
+Whoever reads boxes by them (:mod:`anonymizer.releasing.raking`) comes closer to the original than whoever reads boxes
+evenly. Cells hold k persons, and every count has noise: the difference of two geometric numbers (discrete Laplace) of
+scale b, by inversion of a keyed digest of the table's content, the column, the cell and b. So one table has one set of
+tables however often it is released, and tables of different b say nothing together that their counts do not. Rounding
+would be of the same use, and lets somebody who knows everybody else be certain.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hmac import digest
+from math import exp, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.cells import level_text, number_of
+from anonymizer.growing.encode import Encoding
+from anonymizer.releasing.atoms import Atoms, atoms_of_levels, atoms_of_pieces, pieces_of_ends
+from anonymizer.releasing.grid import Grid, end_text
+from anonymizer.releasing.raking import Boxes, rake, scaled, self_consistent
+from anonymizer.releasing.release import ReleasedColumn
+from anonymizer.schema import Column, Kind
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+NO_HEAPS: Floats = np.empty(0)
+MOST_PIECES = 1_000
+"""Cells of a grid between which no box ends are one piece where a column has more."""
+SHARED = ("tiered", "tiered-strict")
+"""Generalizers whose boxes are no hulls of their records."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneWay:
+    """The one-way table of a column: ``cell_of`` (a,) the cell of each of its atoms, ``counts`` (cells,) with noise."""
+
+    cell_of: Integers
+    counts: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How the boxes of a column are read: ``weights`` (a,) of its ``atoms``. ``table``: what boxes are raked to,
+    ``None`` where they are read by themselves; ``start`` (a,): the weights without it."""
+
+    atoms: Atoms
+    boxes: Boxes
+    start: Floats
+    weights: Floats
+    table: OneWay | None
+
+
+def scale_of_noise(k: int, most_rows: int = 1) -> float:
+    """Return the scale b of the noise in records, for ``most_rows`` of a person."""
+    return max(2.0, k / 4) * most_rows
+
+
+def odds_of(k: int) -> float:
+    """Return how much likelier one value of a person is than another at most, by the tables of a column: e^(2/b)."""
+    return exp(2 / scale_of_noise(k))
+
+
+def laplace_by_inversion(word: bytes, b: float) -> int:
+    """Return the whole number of discrete Laplace noise of scale b that a word of 8 bytes stands for.
+
+    P(x) is proportional to p^|x|, p = e^(−1/b): the quantile of the middle of the word's place among all words.
+    """
+    number, p = int.from_bytes(word, "big"), exp(-1 / b)
+    tail = (min(number, 2**64 - 1 - number) + 0.5) / 2**64
+    far = int(-b * log(tail * (1 + p))) if tail * (1 + p) < p else 0  # P(X ≤ −x) = p^x / (1 + p), and so above
+    return -far if number < 2**63 else far
+
+
+def with_noise(counts: Integers, labels: Sequence[str], column: str, b: float, seed: bytes) -> Integers:
+    """Return counts (cells,) with the noise that belongs to each cell, 1 at the least. ``labels``: of the cells;
+    ``seed``: of the key and the table's content."""
+    texts = (f"one-way table\0{column}\0{b!r}\0{label}".encode() for label in labels)
+    noise = [laplace_by_inversion(digest(seed, text, "sha256")[:8], b) for text in texts]
+    return np.maximum(1, counts + np.array(noise, np.int64))
+
+
+def cells_of_numbers(counts: Sequence[int], k: int, missing: int = 0) -> list[list[int]]:
+    """Return the cells of a table of numbers, each its atoms: none holds fewer than k where that can be.
+
+    An atom of k stands alone, runs of smaller ones are joined; while a cell is below k the smallest, the first of
+    equals, joins its smaller neighbour, the lower of equals. "Missing", the atom after the last, is a cell of its own
+    or joins the smallest; where nobody's value is missing it is in no cell.
+    """
+    cells: list[list[int]] = []
+    for atom, count in enumerate(counts):
+        if cells and count < k and counts[cells[-1][-1]] < k:
+            cells[-1].append(atom)
+        else:
+            cells.append([atom])
+    sums = [sum(counts[atom] for atom in cell) for cell in cells]
+    while len(cells) > 1 and min(sums) < k:
+        place = sums.index(min(sums))
+        near = [one for one in (place - 1, place + 1) if 0 <= one < len(cells)]
+        low = min(place, min(near, key=lambda one: (sums[one], one)))
+        cells[low : low + 2], sums[low : low + 2] = [cells[low] + cells[low + 1]], [sums[low] + sums[low + 1]]
+    if missing >= k or (missing and not cells):
+        cells.append([len(counts)])
+    elif missing:
+        cells[sums.index(min(sums))].append(len(counts))
+    return cells
+
+
+def cells_of_levels(counts: Sequence[int], k: int) -> list[list[int]]:
+    """Return the cells of a table of levels, each its atoms, the most frequent first: all below k share the last one,
+    which takes the smallest other one while it is below k."""
+    order = sorted(range(len(counts)), key=lambda level: -counts[level])
+    alone = [level for level in order if counts[level] >= k]
+    rest = [level for level in order if counts[level] < k]
+    while rest and alone and sum(counts[level] for level in rest) < k:
+        rest.append(alone.pop())
+    return [[level] for level in alone] + ([sorted(rest)] if rest else [])
+
+
+def is_hull(column: Column, generalizer: str, writing: str) -> bool:
+    """Return whether both ends, every level and "missing" of each cell of a column are somebody's in the box."""
+    public = column.cuts.hierarchy is not None or column.bands is not None or bool(column.cuts.bands)
+    return generalizer not in SHARED and not public and (column.kind is not Kind.CATEGORICAL or writing != "groups")
+
+
+def atoms_of_column(
+    column: ReleasedColumn, levels: Sequence[str], missing: bool, gap: float, heaps: Floats = NO_HEAPS,
+    grid: Grid | None = None,
+) -> Atoms:  # fmt: skip
+    """Return the atoms of a released column. ``levels``: all that it can have; ``missing``: whether a value can be;
+    ``gap``: from a whole number or day to the next, else 0; ``heaps``: values that are atoms; ``grid``: whose cells are
+    pieces, ``None`` where ends are values."""
+    if column.kind is Kind.CATEGORICAL:
+        return atoms_of_levels(levels, missing)
+    pairs = [(cell.low, cell.high) for cell in column.cells if cell.ends is not None and not cell.estimate]
+    low, high = np.array(pairs, np.float64).reshape(-1, 2).T
+    if grid is not None:
+        start, stop = _joined(grid, low, high, heaps) if len(grid.low) > MOST_PIECES else (grid.low, grid.high)
+    else:
+        domain = [number_of(text) for text in column.domain]
+        start, stop = pieces_of_ends(np.append(low, domain[:1]), np.append(high, domain[-1:]), gap, points=True)
+    return atoms_of_pieces(start, stop, heaps, column.kind, missing)
+
+
+def _joined(grid: Grid, low: Floats, high: Floats, heaps: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of fewer pieces: the cells of a grid, joined where no box ends between them and no heap is."""
+    begins, ends = np.isin(grid.low, low), np.isin(grid.high, high)
+    apart = np.zeros(len(grid.low), np.bool_)
+    apart[grid.cells(heaps)] = True
+    first = np.append(True, begins[1:] | ends[:-1] | apart[1:] | apart[:-1])
+    return grid.low[first], grid.high[np.append(np.flatnonzero(first)[1:] - 1, len(first) - 1)]
+
+
+def heaps_of(encoding: Encoding, persons: Integers, k: int) -> Floats:
+    """Return the numbers that k persons or more have, ascending. ``persons`` (b,): who have each code."""
+    exact, values = encoding.exact or encoding, len(encoding.labels)
+    many = (persons[:values] >= k) & (exact.low == exact.high)
+    return np.asarray(exact.low[many], np.float64)
+
+
+def persons_of_codes(codes: NDArray[np.integer], person: NDArray[np.integer] | None, n_codes: int) -> Integers:
+    """Return how many persons have each code (b,), everybody once, at the lowest of their codes; nobody's records count
+    for nobody."""
+    if person is not None:
+        whose, own = person[person >= 0], codes[person >= 0]
+        lowest = np.full(int(whose.max(initial=-1)) + 1, n_codes)
+        np.minimum.at(lowest, whose, own)
+        codes = lowest[lowest < n_codes]
+    return np.bincount(codes, minlength=n_codes).astype(np.int64)
+
+
+def table_of(
+    atoms: Atoms, atom_of: Integers, persons: Integers, records: Integers, name: str, k: int, b: float, seed: bytes
+) -> OneWay | None:  # fmt: skip
+    """Return the table of a column, ``None`` where all would be one cell. ``atom_of`` (b,): the atom of each code;
+    ``persons``, ``records`` (b,): who have it, and their records; ``b``: of the noise."""
+    people = np.bincount(atom_of, persons, atoms.count).astype(np.int64).tolist()
+    if atoms.levels:
+        cells = cells_of_levels(people, k)
+    else:
+        cells = cells_of_numbers(people[: atoms.values], k, sum(people[atoms.values :]))
+    if len(cells) < 2 or min(sum(people[atom] for atom in cell) for cell in cells) < k:
+        return None
+    cell_of = np.zeros(atoms.count, np.int64)
+    for number, cell in enumerate(cells := sorted(map(sorted, cells))):
+        cell_of[cell] = number
+    counts = np.bincount(cell_of[atom_of], records, len(cells)).astype(np.int64)
+    return OneWay(cell_of, with_noise(counts, [_label(atoms, cell) for cell in cells], name, b, seed))
+
+
+def _label(atoms: Atoms, cell: Sequence[int]) -> str:
+    """Return what a cell of a table is called where its noise is: equal cells are called alike, whatever heaps are in
+    them, and the rest of a piece says which heaps it is without."""
+    texts = texts_of(atoms)
+    if atoms.levels:
+        return "\0".join(text for atom in cell for text in texts[atom])
+    numbers = [atom for atom in cell if atom < atoms.values]
+    whole = {int(atoms.piece[atom]) for atom in numbers if atoms.is_rest[atom]}
+    inside = [atom for atom in numbers if atoms.is_rest[atom] or int(atoms.piece[atom]) not in whole]
+    without = np.setdiff1d(np.flatnonzero(np.isin(atoms.piece, list(whole))), numbers)
+    parts = (" ".join(texts[atom][0] + ".." + texts[atom][1] for atom in some) for some in (inside, without.tolist()))
+    return "\0".join([*parts, "missing" * (len(numbers) < len(cell))])
+
+
+def texts_of(atoms: Atoms) -> list[tuple[str, str, str, str]]:
+    """Return each atom as it is written: low, high, level, and "1" for missing."""
+    kind = Kind.DATE if atoms.dates else Kind.NUMERIC
+    texts = [("", "", level_text(level), "") for level in atoms.levels] or [
+        (end_text(low, kind), end_text(high, kind), "", "") for low, high in zip(atoms.low, atoms.high, strict=True)
+    ]
+    return texts + [("", "", "", "1")] * atoms.missing
+
+
+def reading_of(
+    column: ReleasedColumn, atoms: Atoms, box_cell: NDArray[np.integer], n: Integers, hull: bool, table: OneWay | None
+) -> Reading | None:
+    """Return how the boxes of a column are read: raked to its table, or by themselves where it has none, or where one
+    of its atoms is in no cell of it. ``None``: evenly, for boxes are no hulls and there is no table.
+
+    ``box_cell``, ``n`` (boxes,): the cell of each box, and its records; ``hull``: see :func:`is_hull`.
+    """
+    if table is None and not hull:
+        return None
+    boxes = Boxes(atoms.open(column.cells, hull), box_cell, n)
+    even = atoms.lengths
+    start = self_consistent(boxes, even) if hull else even / even.sum()
+    if table is None:
+        return Reading(atoms, boxes, start, start, None)
+    start = shares_inside(start, table)
+    return Reading(atoms, boxes, start, rake(boxes, start, table.cell_of, table.counts.astype(np.float64)), table)
+
+
+def shares_inside(start: Floats, table: OneWay) -> Floats:
+    """Return the share of each atom in its cell of a table (a,), in six digits, as a file has it."""
+    shares = scaled(start, table.cell_of, np.ones(len(table.counts)))
+    return np.array([float(f"{share:.6g}") for share in shares])

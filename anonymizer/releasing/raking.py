@@ -1,0 +1,198 @@
+"""How many records of every box have each of the values that its cell leaves open: boxes read by one-way tables.
+
+A box of n records leaves some *atoms* of a column open, the smallest parts that a reading tells apart. Of some it is
+sure that a record has them, for boxes are hulls. Under weights w the count of an atom is a Poisson number of mean λ w,
+at least 1 where the atom is sure; λ is such that the expected counts add up to n. *Raking* finds the weights with which
+all boxes together give a one-way table; without a table, the *self-consistent* weights are those that the counts give
+back. Read evenly, rare values get too much: a box is wide because somebody rare is in it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+ROUNDS, ROUNDS_ALONE = 60, 40
+"""Most rounds with a table, and without one."""
+CLOSE = 1e-3
+"""A table is met where so little of all records is too much or too little; a round is better than another by a
+thousandth of that, so that the last digits do not decide."""
+LEAST = 1e-9
+"""The least weight of an atom beside the largest."""
+STRIDE = 20.0
+"""Most that a round multiplies or divides a weight by."""
+_NEWTON = 60
+
+
+@dataclass(frozen=True, eq=False)
+class OpenCells:
+    """What c cells of a column leave open among a atoms.
+
+    ``cell``, ``atom``, ``sure`` (m,): the atoms of each cell, and whether at least one record of a box surely has it;
+    pairs stand in the order of their cells. ``fixed``: the counts (a,) of cells that say them.
+    """
+
+    count: int
+    atoms: int
+    cell: Integers
+    atom: Integers
+    sure: NDArray[np.bool_]
+    fixed: dict[int, Floats]
+
+    @classmethod
+    def of(
+        cls, atoms: int, members: Sequence[Sequence[int]], sure: Sequence[Sequence[int]],
+        fixed: dict[int, Floats] | None = None,
+    ) -> "OpenCells":  # fmt: skip
+        """Return the same of the atoms of each cell, and of those of them that are sure."""
+        cell = np.repeat(np.arange(len(members)), [len(one) for one in members])
+        atom = np.fromiter((number for one in members for number in one), np.int64, len(cell))
+        there = np.zeros(len(members) * atoms, np.bool_)
+        there[[number * atoms + one for number, ones in enumerate(sure) for one in ones]] = True
+        return cls(len(members), atoms, cell, atom, there[cell * atoms + atom], fixed or {})
+
+
+class Boxes:
+    """Boxes of one column, equal ones together: q kinds of a cell and a number of records.
+
+    ``cell``, ``n``, ``times`` (q,): the cell of a kind, its records, and how many boxes are of it; ``kind`` (boxes,):
+    of each box. A box with more sure atoms than records is no hull, and nothing is sure of it.
+    """
+
+    def __init__(self, cells: OpenCells, cell: NDArray[np.integer[Any]], n: NDArray[np.integer[Any]]) -> None:
+        from scipy.sparse import csr_matrix
+
+        pairs, self.kind, self.times = np.unique(
+            np.column_stack([cell, n]).astype(np.int64), axis=0, return_inverse=True, return_counts=True
+        )
+        self.kind = self.kind.reshape(-1)
+        self.cell, self.n = pairs[:, 0], pairs[:, 1].astype(np.float64)
+        self.atoms, self.total = cells.atoms, float(self.n @ self.times)
+        certain = np.bincount(cells.cell[cells.sure], minlength=cells.count)
+        hull = certain[self.cell] <= self.n
+        shape = cells.count, cells.atoms
+        ones = np.ones(len(cells.cell))
+        self._all = csr_matrix((ones, (cells.cell, cells.atom)), shape)
+        self._free = csr_matrix((ones * ~cells.sure, (cells.cell, cells.atom)), shape)
+        self._hull, self._cells = hull, cells
+        starts = np.searchsorted(cells.cell[cells.sure], np.arange(cells.count + 1))
+        many = np.where(hull, np.diff(starts)[self.cell], 0)
+        self._of = np.repeat(np.arange(len(self.cell)), many)
+        first = np.repeat(starts[self.cell] - (np.cumsum(many) - many), many)
+        self._sure = cells.atom[cells.sure][first + np.arange(len(self._of))]
+        self._full = hull & (certain[self.cell] == self.n)
+        self._fixed = np.zeros((len(cells.fixed), cells.atoms))
+        self._fixed_cells = list(cells.fixed)
+        for row, counts in enumerate(cells.fixed.values()):
+            self._fixed[row] = counts / counts.sum()
+
+    def rates(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return λ of each kind (q,), and the expected counts of the atoms that are sure, one after another.
+
+        The sum of expected counts is convex in λ and at least λ times the weights, so Newton's steps from above never
+        pass its root. λ of a cell that fixes its counts is 0.
+        """
+        free, whole = (self._free @ weights)[self.cell], (self._all @ weights)[self.cell]
+        free = np.where(self._hull, free, whole)
+        rate = np.divide(self.n, whole, out=np.zeros(len(whole)), where=whole > 0)
+        rate[self._full] = 0.0
+        own = weights[self._sure]
+        moving = len(self._of) > 0
+        for _ in range(_NEWTON if moving else 0):
+            counts, slope = _at_least_one(rate[self._of] * own)
+            above = rate * free + np.bincount(self._of, counts, len(rate)) - self.n
+            steep = free + np.bincount(self._of, own * slope, len(rate))
+            step = np.divide(above, steep, out=np.zeros(len(rate)), where=(steep > 0) & ~self._full)
+            rate = np.maximum(rate - step, 0.0)
+            if np.all(np.abs(step) <= 1e-13 * rate):
+                break
+        return rate, _at_least_one(rate[self._of] * own)[0] if moving else np.empty(0)
+
+    def sums(self, weights: Floats) -> Floats:
+        """Return how many records of all boxes have each atom (a,)."""
+        rate, sure = self.rates(weights)
+        parts = [np.bincount(self.cell[some], (rate * self.times)[some], self._cells.count)
+                 for some in (self._hull, ~self._hull)]  # fmt: skip
+        there = (parts[0] @ self._free + parts[1] @ self._all) * weights
+        there += np.bincount(self._sure, sure * self.times[self._of], self.atoms)
+        for cell, shares in zip(self._fixed_cells, self._fixed, strict=True):
+            there += shares * (self.n * self.times)[self.cell == cell].sum()
+        return np.asarray(there)
+
+    def shares(self, weights: Floats) -> Any:
+        """Return how much of each kind of box has each atom: a sparse matrix (q, a), whose rows add up to 1."""
+        from scipy.sparse import csr_matrix, diags
+
+        rate, sure = self.rates(weights)
+        scale = diags(rate)
+        spread = scale @ (self._free[self.cell].multiply(self._hull[:, None])
+                          + self._all[self.cell].multiply(~self._hull[:, None]))  # fmt: skip
+        spread = csr_matrix(spread.multiply(weights[None, :]))
+        spread += csr_matrix((sure, (self._of, self._sure)), spread.shape)
+        for cell, shares in zip(self._fixed_cells, self._fixed, strict=True):
+            rows = np.flatnonzero(self.cell == cell)
+            spread += csr_matrix(
+                (np.tile(shares, len(rows)), (np.repeat(rows, self.atoms), np.tile(np.arange(self.atoms), len(rows)))),
+                spread.shape,
+            )
+        return csr_matrix(diags(1 / np.asarray(spread.sum(axis=1)).reshape(-1)) @ spread)
+
+
+def _at_least_one(means: Floats) -> tuple[Floats, Floats]:
+    """Return the expected value of Poisson numbers that are at least 1, x / (1 − e^−x), and its slope."""
+    some = means > 1e-5
+    x = np.where(some, means, 1.0)
+    rest = -np.expm1(-x)
+    return (
+        np.where(some, x / rest, 1 + means / 2),
+        np.where(some, (rest - x * np.exp(-x)) / rest**2, 0.5 + means / 6),
+    )
+
+
+def self_consistent(boxes: Boxes, even: Floats, rounds: int = ROUNDS_ALONE, close: float = CLOSE) -> Floats:
+    """Return the weights (a,) that boxes alone give back, adding up to 1, from the lengths of atoms, ``even`` (a,)."""
+    weights = np.maximum(even / even.sum(), 1e-12)
+    weights /= weights.sum()
+    for _ in range(rounds):
+        before, weights = weights, boxes.sums(weights) / boxes.total
+        if np.abs(weights - before).sum() < close:
+            break
+    return np.asarray(weights)
+
+
+def rake(
+    boxes: Boxes, start: Floats, cell_of: Integers, counts: Floats, rounds: int = ROUNDS, close: float = CLOSE
+) -> Floats:
+    """Return the weights (a,) with which boxes come nearest to a one-way table.
+
+    ``start`` (a,): weights of the atoms inside their cells; ``cell_of`` (a,): the cell of the table that holds each;
+    ``counts`` (cells,): the table, which is scaled to the records of all boxes.
+    """
+    target = counts * (boxes.total / counts.sum())
+    weights = scaled(start, cell_of, target)
+    best, least = weights, np.inf
+    for _ in range(rounds):
+        there = np.bincount(cell_of, boxes.sums(weights), len(target))
+        off = float(np.abs(target - there).sum())
+        if off < least - close / 1_000 * boxes.total:
+            best, least = weights, off
+        if off < close * boxes.total:
+            break
+        ratio = np.divide(target, there, out=np.ones(len(target)), where=there > 0)
+        weights = weights * np.clip(ratio, 1 / STRIDE, STRIDE)[cell_of]
+        weights = np.maximum(weights / weights.max(), LEAST)
+    return best
+
+
+def scaled(start: Floats, cell_of: Integers, target: Floats) -> Floats:
+    """Return weights (a,) that add up to a table (cells,) and have the proportions of others in each of its cells."""
+    inside = np.bincount(cell_of, start, len(target))
+    empty = inside[cell_of] <= 0
+    own = np.where(empty, 1.0, start)
+    weights: Floats = own * (target / np.bincount(cell_of, own, len(target)))[cell_of]
+    return np.maximum(weights, LEAST)

@@ -1,0 +1,79 @@
+"""Slow twins of reading boxes by one-way tables: one box at a time, by bisection, as a recipient would write it."""
+
+import math
+from collections.abc import Sequence
+
+Box = tuple[int, list[int], list[int]]
+"""Its records, the atoms that it leaves open, and those of them that somebody surely has."""
+
+
+def expected(n: int, weights: Sequence[float], certain: Sequence[bool]) -> list[float]:
+    """The expected records of each atom of a box under weights."""
+    if sum(certain) > n:
+        certain = [False] * len(weights)
+    total = sum(weights)
+    shares = [weight / total for weight in weights] if total else [1 / len(weights)] * len(weights)
+
+    def counts(rate: float) -> list[float]:
+        return [
+            rate * w if not sure else 1.0 if rate * w < 1e-12 else rate * w / -math.expm1(-rate * w)
+            for w, sure in zip(shares, certain, strict=True)
+        ]
+
+    low, high = 0.0, float(n)
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if sum(counts(middle)) > n else (middle, high)
+    return [count * n / sum(counts(high)) for count in counts(high)]
+
+
+def all_expected(boxes: Sequence[Box], weights: Sequence[float]) -> list[list[float]]:
+    return [
+        expected(n, [weights[one] for one in members], [one in sure for one in members]) for n, members, sure in boxes
+    ]
+
+
+def sums(boxes: Sequence[Box], weights: Sequence[float]) -> list[float]:
+    there = [0.0] * len(weights)
+    for (_, members, _), counts in zip(boxes, all_expected(boxes, weights), strict=True):
+        for atom, count in zip(members, counts, strict=True):
+            there[atom] += count
+    return there
+
+
+def self_consistent(boxes: Sequence[Box], even: Sequence[float], rounds: int = 40, close: float = 1e-3) -> list[float]:
+    """The weights that boxes give back."""
+    weights = [one / sum(even) for one in even]
+    n = sum(box[0] for box in boxes)
+    for _ in range(rounds):
+        before, weights = weights, [one / n for one in sums(boxes, weights)]
+        if sum(abs(a - b) for a, b in zip(before, weights, strict=True)) < close:
+            break
+    return weights
+
+
+def rake(boxes: Sequence[Box], start: Sequence[float], cells: Sequence[Sequence[int]], counts: Sequence[float],
+         rounds: int = 60, close: float = 1e-3) -> list[float]:  # fmt: skip
+    """The weights with which boxes come nearest to a table of these cells."""
+    n = sum(box[0] for box in boxes)
+    counts = [count * n / sum(counts) for count in counts]
+    weights = [0.0] * len(start)
+    for cell, count in zip(cells, counts, strict=True):
+        inside = sum(start[atom] for atom in cell)
+        for atom in cell:
+            weights[atom] = max(count * (start[atom] / inside if inside else 1 / len(cell)), 1e-9)
+    best, least = weights, math.inf
+    for _ in range(rounds):
+        there = sums(boxes, weights)
+        in_cells = [sum(there[atom] for atom in cell) for cell in cells]
+        off = sum(abs(count - now) for count, now in zip(counts, in_cells, strict=True))
+        if off < least - 1e-6 * n:
+            best, least = weights, off
+        if off < close * n:
+            break
+        weights = list(weights)
+        for cell, count, now in zip(cells, counts, in_cells, strict=True):
+            for atom in cell:
+                weights[atom] *= min(20.0, max(1 / 20, count / now)) if now else 1.0
+        weights = [max(weight / max(weights), 1e-9) for weight in weights]
+    return best
