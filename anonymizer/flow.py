@@ -42,7 +42,7 @@ from anonymizer.measuring.coefficients import Agreement, Regression, agreement, 
 from anonymizer.measuring.distributions import Distribution, distributions
 from anonymizer.measuring.members import few_rows, has_classes, hold_out, outside_share, seed_for
 from anonymizer.measuring.points import EVERY_K, Point, tree_points
-from anonymizer.measuring.two_way import TwoWay, two_way
+from anonymizer.measuring.two_way import TwoWay, two_way_by_both
 from anonymizer.measuring.utility import Utility, measure, node_ncp
 from anonymizer.measuring.weighted import Weighted, weighted
 from anonymizer.population.sample import WHOLE, Population
@@ -51,6 +51,8 @@ from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import ORDERLESS, check_choices, divide, release_of, shuffled
 from anonymizer.releasing.grid import Grid, Ladder, grids_at, ladders_of, on_grids, public_parts
 from anonymizer.releasing.key import read_key
+from anonymizer.releasing.one_way import Made, read_by_tables
+from anonymizer.releasing.one_way_file import one_way_text
 from anonymizer.releasing.release import Release
 from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.set_names import named, names_of
@@ -84,9 +86,7 @@ class Flow:
     :meth:`but`. ``turn``: what stands around whatever is computed. ``population``: what is known of it, for limits on
     risk and k-map, beside the sampling weights. ``earlier``: other releases, of this table or of the same people, which
     the gate counts together with this one; ``keep``: make groups that keep those of this table. ``key``: of packing, by
-    default the user's.
-
-    Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
+    default the user's. Stages raise :class:`anonymizer.errors.AnonymizerError`; one that failed is tried again.
     """
 
     def __init__(
@@ -471,13 +471,15 @@ class Flow:
 
     @stage(*RELEASE)
     def boxed(self) -> BoxedTable:
-        """The records of the table in the boxes of the release."""
-        return BoxedTable.of_release(self.encoded, self.release, self.look_alikes.class_of)
+        """The records of the table in the boxes of the release, which can be read by its one-way tables."""
+        seed = self.rng.spawn(1)[0].bytes(32) if self.rng else seed_of(self.remaining, self.key or read_key())
+        about = self.release, self.remaining, self.schema, self.grids, self.look_alikes, Made.of(self.settings), seed
+        return BoxedTable.of_release(self.encoded, self.release, self.look_alikes.class_of, read_by_tables(*about))
 
     @stage(*RELEASE)
     def two_way(self) -> TwoWay:
-        """The distances between two-way tables of the release and those of the table."""
-        return two_way(self.encoded, self.boxed, None, self.kinds)
+        """The distances between two-way tables of the release, read evenly and raked, and those of the table."""
+        return two_way_by_both(self.encoded, self.boxed, self.kinds)
 
     @stage("schema")
     def on_all(self) -> Regression | None:
@@ -512,9 +514,8 @@ class Flow:
 
     def losses_at(self, k: int) -> NDArray[np.float64]:
         """Return what :attr:`node_ncp` is at another k."""
-        if self.settings.public_k is None:
-            return self.node_ncp
-        return node_ncp(self.tree, on_grids(self.reached, grids_at(self.ladders, k)).encodings)
+        reached = self.reached if self.settings.public_k is None else on_grids(self.reached, grids_at(self.ladders, k))
+        return self.node_ncp if reached is self.reached else node_ncp(self.tree, reached.encodings)
 
     @stage("schema")
     def about_table(self) -> tuple[Finding, ...]:
@@ -569,7 +570,8 @@ class Flow:
         """The release as it can be written, in the order of the file: not at all while something is in its way."""
         content, by_content = self.settings.order == "content", self.release.by_content
         rows = by_content(self.look_alikes.class_of) if content else shuffled(self.release, self.draws(ORDER))
-        return replace(named(rows, self.settings.sets), bars=tuple(finding.key for finding in self.gate.open))
+        bars, one_way = tuple(finding.key for finding in self.gate.open), one_way_text(self.boxed.readings).encode()
+        return replace(named(rows, self.settings.sets), bars=bars, one_way=one_way)
 
     @property
     def role_reasons(self) -> tuple[str, ...]:

@@ -176,6 +176,21 @@ class Naive:
         return float(np.mean(list(self.cross_tables.values())))
 
     @property
+    def mean_alone(self) -> float:
+        """The mean share of rows in a wrong cell of the products of exact one-way tables."""
+        distances = []
+        for pair in [*combinations(self.names, 2), *product(self.names, self.sensitive)]:
+            before, _ = two_way_tables(self.table, self.released, self.schema, *pair)
+            first, second = Counter(), Counter()
+            for (one, other), count in before.items():
+                first[one] += count
+                second[other] += count
+            cells = product(first, second)
+            off = sum(abs(first[a] * second[b] / self.n - before.get((a, b), 0)) for a, b in cells)
+            distances.append(off / 2 / self.n)
+        return float(np.mean(distances))
+
+    @property
     def hellinger(self) -> float:
         return float(np.mean([distance for _, distance in self.two_way.values()]))
 

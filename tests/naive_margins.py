@@ -3,6 +3,13 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from anonymizer.flow import Flow
+from anonymizer.measuring.bins import bins_of
+from anonymizer.schema import Kind
+from tests.naive_measures import NaiveBins
+
 Box = tuple[int, list[int], list[int]]
 """Its records, the atoms that it leaves open, and those of them that somebody surely has."""
 
@@ -77,3 +84,34 @@ def rake(boxes: Sequence[Box], start: Sequence[float], cells: Sequence[Sequence[
                 weights[atom] *= min(20.0, max(1 / 20, count / now)) if now else 1.0
         weights = [max(weight / max(weights), 1e-9) for weight in weights]
     return best
+
+
+def raked_mean(flow: Flow) -> float:
+    """The mean distance of two-way tables of boxes that are read as the flow's readings say, one row at a time."""
+    names = [*flow.schema.quasi_identifying, *flow.schema.sensitive]
+    quasi = list(flow.schema.quasi_identifying)
+    shares, before = {}, {}
+    for position, name in enumerate(quasi):
+        encoding, codes = flow.encoded.encodings[position], flow.encoded.codes.columns[position]
+        bins = bins_of(encoding, np.bincount(codes, minlength=encoding.n_codes), 10, 12)
+        before[name] = np.eye(bins.count)[bins.of_code[codes]]
+        reading = flow.boxed.readings.get(name)
+        if reading is None:
+            column = flow.release[name]
+            shares[name] = bins.shares(column.cells)[column.index]
+        else:
+            own = reading.boxes.shares(reading.weights).toarray() @ bins.of_atoms(reading.atoms)
+            shares[name] = own[reading.boxes.kind[flow.look_alikes.class_of]]
+    for name in names[len(quasi) :]:
+        column = flow.schema[name]
+        numeric = column.kind is not Kind.CATEGORICAL
+        bins = NaiveBins(flow.table[name], column.kind, column.domain, whole=False if numeric else None)
+        places = [bins.of(value) for value in flow.table[name]]
+        before[name] = np.array([[float(place == other) for other in sorted(set(places), key=str)] for place in places])
+        shares[name] = before[name][flow.release.order]
+    distances = []
+    for number, first in enumerate(quasi):
+        for second in names[number + 1 :]:
+            off = shares[first].T @ shares[second] - before[first].T @ before[second]
+            distances.append((np.abs(off).sum() + flow.left_out) / 2 / len(flow.table))
+    return float(np.mean(distances))

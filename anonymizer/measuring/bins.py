@@ -1,8 +1,8 @@
-"""The bins of one column, and how much of a released cell lies in each: cells are read evenly.
+"""The bins of one column, and how much of a released cell, or of an atom of a reading, lies in each.
 
-A cell that leaves several values open is shared out over them: an interval evenly along its length, a set evenly over
-its levels, a concatenation with counts as they say. "Missing" counts as one more value, beside a set's levels or the
-distinct values in an interval.
+Read evenly, a cell that leaves several values open is shared out over them: an interval evenly along its length, a set
+evenly over its levels, a concatenation with counts as they say. "Missing" counts as one more value, beside a set's
+levels or the distinct values in an interval.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import Cell
 from anonymizer.growing.encode import Encoding
+from anonymizer.releasing.atoms import Atoms
 from anonymizer.schema import Kind
 
 Floats = NDArray[np.float64]
@@ -36,6 +37,29 @@ class Bins:
     def shares(self, cells: Sequence[Cell]) -> Floats:
         """Return how much of each cell lies in each bin, (cells, b); rows add up to 1."""
         return _shares_of_sets(self, cells) if self.edges is None else _shares_of_intervals(self, self.edges, cells)
+
+    def of_atoms(self, atoms: Atoms) -> Floats:
+        """Return how much of each atom of the column lies in each bin, (a, b), evenly over it; rows add up to 1."""
+        parts = np.zeros((atoms.count, self.count))
+        if atoms.missing:
+            parts[-1, -1] = 1.0
+        if self.edges is None:
+            place = {self.encoding.text(code): code for code in range(len(self.encoding.labels))}
+            parts[np.arange(atoms.values), [self.of_code[place[level]] for level in atoms.levels]] = 1.0
+            return parts
+        half = atoms.gap / 2
+        low, high = (np.clip(ends, *self.encoding.domain) for ends in (atoms.low, atoms.high))
+        inside = spread(self.edges, low - half, high + half)
+        rest, heaps = atoms.is_rest, ~atoms.is_rest
+        if atoms.gap and heaps.any():  # the rest of a piece is without its heaps
+            own = inside * ((high - low) / atoms.gap + 1)[:, None]
+            apart = np.zeros((len(atoms.start), own.shape[1]))
+            np.add.at(apart, atoms.piece[heaps], own[heaps])
+            own[rest] = np.maximum(own[rest] - apart[atoms.piece[rest]], 0.0)
+            whole = own.sum(axis=1)
+            inside[whole > 1e-9] = (own / np.where(whole > 1e-9, whole, 1.0)[:, None])[whole > 1e-9]
+        parts[: atoms.values, :-1] = inside
+        return parts
 
 
 def bins_of(encoding: Encoding, counts: NDArray[np.integer], most_bins: int, most_levels: int) -> Bins:

@@ -1,6 +1,6 @@
 """A table whose records are in boxes: what is measured of a release, and of the training records of a fold."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from anonymizer.cells import Cell
 from anonymizer.cuts import Cuts
 from anonymizer.growing.encode import EncodedTable, Encoding, encode_column
+from anonymizer.measuring.bins import Bins
 from anonymizer.measuring.predict import cell_of, features_of
 from anonymizer.measuring.utility import cell_ncp
 from anonymizer.releasing.expand import possible
+from anonymizer.releasing.one_way import BoxReading
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Column, Kind
 from anonymizer.values import numbers_of
@@ -23,15 +25,25 @@ Rows = NDArray[np.int64]
 
 
 class BoxedColumn(NamedTuple):
-    """A quasi-identifier: its distinct cells, and which of them each box has (boxes,)."""
+    """A quasi-identifier: its distinct cells, and which of them each box has (boxes,). ``reading``: how these boxes are
+    read, where that is not evenly."""
 
     encoding: Encoding
     cells: Sequence[Cell]
     of_box: NDArray[np.integer]
+    reading: BoxReading | None = None
 
     def features(self) -> Floats:
         """Return what a model sees of the column in each box, (boxes, d)."""
         return np.asarray(np.array([features_of(cell, self.encoding) for cell in self.cells])[self.of_box])
+
+    def shares(self, bins: Bins, reading: str) -> tuple[Floats, NDArray[np.integer]]:
+        """Return how much of boxes lies in each bin (rows, b), rows adding up to 1, and the row of each box (boxes,).
+        ``reading``: "even", or "raked", which is even where the column has no other."""
+        if reading == "even" or self.reading is None:
+            return bins.shares(self.cells), self.of_box
+        own = self.reading
+        return np.asarray(own.boxes.shares(own.weights) @ bins.of_atoms(own.atoms)), own.boxes.kind
 
     def losses(self) -> Floats:
         """Return the NCP of the column in each box, (boxes,)."""
@@ -47,9 +59,12 @@ class BoxedTable:
     columns: tuple[BoxedColumn, ...]
 
     @classmethod
-    def of_release(cls, encoded: EncodedTable, release: Release, classes: NDArray[np.integer]) -> "BoxedTable":
+    def of_release(
+        cls, encoded: EncodedTable, release: Release, classes: NDArray[np.integer],
+        readings: Mapping[str, BoxReading] | None = None,
+    ) -> "BoxedTable":  # fmt: skip
         """Return the records of a table in the boxes of its release. ``classes`` (n',): the class of look-alike rows
-        of each released row."""
+        of each released row; ``readings``: how boxes are read, by column, where that is not evenly."""
         box = np.full(encoded.n_records, -1, dtype=np.int64)
         box[release.order] = classes
         first = np.unique(classes, return_index=True)[1]
@@ -57,7 +72,7 @@ class BoxedTable:
         for encoding in encoded.encodings:
             column = release[encoding.name]
             assert column.index is not None
-            columns.append(BoxedColumn(encoding, column.cells, column.index[first]))
+            columns.append(BoxedColumn(encoding, column.cells, column.index[first], (readings or {}).get(column.name)))
         return cls(box, tuple(columns))
 
     @classmethod
@@ -69,6 +84,11 @@ class BoxedTable:
             for position, encoding in enumerate(encoded.encodings)
         )
         return cls(box.reshape(-1).astype(np.int64), tuple(columns))
+
+    @property
+    def readings(self) -> dict[str, BoxReading]:
+        """How boxes are read in each column that is not read evenly."""
+        return {column.encoding.name: column.reading for column in self.columns if column.reading is not None}
 
     @property
     def n_boxes(self) -> int:

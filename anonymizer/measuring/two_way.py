@@ -1,13 +1,14 @@
 """How far two-way tables change: the share of people that a table of any two columns shows in another cell, and the
 Hellinger distance of the two tables.
 
-Released cells are read evenly (:mod:`anonymizer.measuring.bins`), each column of a box by itself, as somebody does who
-has only the release. Numbers and dates stand in ten bins of equal width, of levels the twelve most frequent stand
-alone, and "missing" is one more value.
+Released cells are read evenly (:mod:`anonymizer.measuring.bins`) or raked to one-way tables
+(:mod:`anonymizer.releasing.raking`), each column of a box by itself, as somebody does who has only the release. Numbers
+and dates stand in ten bins of equal width, of levels the twelve most frequent stand alone, and "missing" is one more
+value.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,18 +37,28 @@ class TwoWay:
 
     ``names``: the p columns, the q generalized ones first, then the sensitive ones. ``distances`` (q, p): the total
     variation distance between the tables of two columns, 0 to 1: the share of people who are in another cell, at the
-    least. ``hellinger`` (q, p): the Hellinger distance of the two, 0 to 1. NaN on the diagonals and below them, so that
-    every pair stands once.
+    least. ``hellinger`` (q, p): the Hellinger distance of the two, 0 to 1. ``alone`` (q, p): the total variation
+    distance of the product of the two exact one-way tables, which is what these tell alone. NaN on the diagonals and
+    below them, so that every pair stands once. ``raked``: the same of boxes that are raked to the one-way tables, where
+    the others are of boxes that are read evenly, and both are wanted.
     """
 
     names: tuple[str, ...]
     distances: Floats
     hellinger: Floats
+    alone: Floats
+    raked: "TwoWay | None" = None
 
     @property
     def mean(self) -> float | None:
         """The mean over all pairs of columns of which at least one is generalized; ``None`` where there is no pair."""
         pairs = self.distances[np.isfinite(self.distances)]
+        return float(pairs.mean()) if len(pairs) else None
+
+    @property
+    def mean_alone(self) -> float | None:
+        """The mean distance that exact one-way tables alone would have; ``None`` where there is no pair."""
+        pairs = self.alone[np.isfinite(self.alone)]
         return float(pairs.mean()) if len(pairs) else None
 
     @property
@@ -69,17 +80,21 @@ class TwoWay:
         worst = self.worst
         return {
             "rows_in_another_cell": self.mean,
+            "read_by_one_way_tables": self.raked and self.raked.mean,
+            "one_way_tables_alone": self.mean_alone,
             "hellinger_distance": self.mean_hellinger,
             "most": worst and {"columns": list(worst[:2]), "rows_in_another_cell": worst[2]},
         }
 
 
 def two_way(
-    encoded: EncodedTable, boxed: BoxedTable, weights: Floats | None = None, kinds: LookAlikes | None = None
-) -> TwoWay:
+    encoded: EncodedTable, boxed: BoxedTable, weights: Floats | None = None, kinds: LookAlikes | None = None,
+    reading: str = "even",
+) -> TwoWay:  # fmt: skip
     """Return how far two-way tables change when each of n records gets its box; sensitive columns stay as they are. A
     record that was left out is in another cell of every table. ``weights`` (n,): how many people each record stands
-    for; one, when not given. ``kinds``: of records that are equal in all of it, when they are known.
+    for; one, when not given. ``kinds``: of records that are equal in all of it, when they are known. ``reading``: of
+    boxes, "even" or "raked".
 
     A table of the release is a sum over boxes: their records, or how many of them are in a cell of the other column,
     times the shares of the box in each bin. All tables together are one product of matrices.
@@ -89,13 +104,14 @@ def two_way(
     heavy = kinds.sizes if weights is None else np.bincount(of_kind, weights, len(kinds.sizes))
     q, box = len(boxed.columns), boxed.box[first_of_kind]
     before, sizes, shares = [], [], []
-    for position, (encoding, cells, _) in enumerate(boxed.columns):
+    for position, column in enumerate(boxed.columns):
+        encoding = column.encoding
         codes = encoded.codes.columns[position][first_of_kind]
         records = np.bincount(codes, kinds.sizes, encoding.n_codes).astype(np.int64)
         bins = bins_of(encoding, records, MOST_BINS, MOST_LEVELS)
         before.append(bins.of_code[codes])
         sizes.append(bins.count)
-        shares.append(bins.shares(cells))
+        shares.append(column.shares(bins, reading))
     sensitive = _bins_of_sensitive(encoded, kinds)
     before += sensitive.values()
     sizes += [int(bins.max()) + 1 for bins in sensitive.values()]
@@ -105,7 +121,7 @@ def two_way(
     people_alike = np.bincount(alike.class_of, heavy, len(alike.sizes))
     before = [bins[alike.first] for bins in before]
     starts, people, left_out = np.cumsum([0, *sizes]), heavy.sum(), heavy[box < 0].sum()
-    distances, hellinger = np.full((q, len(sizes)), np.nan), np.full((q, len(sizes)), np.nan)
+    distances, hellinger, apart = (np.full((q, len(sizes)), np.nan) for _ in range(3))
     for first in range(q):
         for second in range(first + 1, len(sizes)):
             shape = sizes[first], sizes[second]
@@ -113,30 +129,36 @@ def two_way(
             table = np.bincount(pairs, people_alike, minlength=shape[0] * shape[1]).reshape(shape)
             released = after[starts[first] : starts[first + 1], starts[second] : starts[second + 1]]
             distances[first, second] = (np.abs(released - table).sum() + left_out) / (2 * people)
+            alone = np.outer(table.sum(axis=1), table.sum(axis=0)) / people
+            apart[first, second] = np.abs(alone - table).sum() / (2 * people)
             roots = np.sqrt(released) - np.sqrt(table)
             hellinger[first, second] = np.sqrt(((roots**2).sum() + left_out) / (2 * people))
-    return TwoWay((*encoded.names, *sensitive), distances, hellinger)
+    return TwoWay((*encoded.names, *sensitive), distances, hellinger, apart)
+
+
+def two_way_by_both(encoded: EncodedTable, boxed: BoxedTable, kinds: LookAlikes) -> TwoWay:
+    """Return what :func:`two_way` does of boxes that are read evenly, and beside it of raked ones."""
+    even, raked = (two_way(encoded, boxed, None, kinds, reading) for reading in ("even", "raked"))
+    return replace(even, raked=raked)
 
 
 def _tables_after(
-    boxed: BoxedTable, box_of: Rows, shares: Sequence[Floats], others: Sequence[Rows], sizes: Sequence[int],
-    weights: Floats,
+    boxed: BoxedTable, box_of: Rows, shares: Sequence[tuple[Floats, NDArray[np.integer]]], others: Sequence[Rows],
+    sizes: Sequence[int], weights: Floats,
 ) -> Floats:  # fmt: skip
     """Return the tables of the generalized columns (all of their bins) against all columns, in people.
 
-    ``box_of``, ``weights``: the box of each kind of records, and how many people it is; ``shares``: how much of each
-    cell of a column lies in each bin; ``others``, ``sizes``: the bin of each kind in the columns that stay as they are,
-    and how many bins these have.
+    ``box_of``, ``weights``: the box of each kind of records, and how many people it is; ``shares``: how much of boxes
+    lies in each bin of a column, and the row of each box in that; ``others``, ``sizes``: the bin of each kind in the
+    columns that stay as they are, and how many bins these have.
     """
     order = np.argsort(box_of, kind="stable")
     ends = np.searchsorted(box_of[order], np.arange(boxed.n_boxes + 1))
-    width = sum(part.shape[1] for part in shares)
+    width = sum(part.shape[1] for part, _ in shares)
     tables = np.zeros((width, width + sum(sizes)))
     for first in range(0, boxed.n_boxes, _BLOCK):
         some = slice(first, first + _BLOCK)
-        spread = np.concatenate(
-            [part[column.of_box[some]] for part, column in zip(shares, boxed.columns, strict=True)], axis=1
-        )
+        spread = np.concatenate([part[of_box[some]] for part, of_box in shares], axis=1)
         kinds = order[ends[first] : ends[first + len(spread)]]
         box, heavy = box_of[kinds] - first, weights[kinds]
         counts = [

@@ -93,9 +93,8 @@ class Atoms:
         place = {level: number for number, level in enumerate(self.levels)}
         members: list[Iterable[int]] = []
         sure: list[Iterable[int]] = []
-        fixed: dict[int, Floats] = {}
         last = [self.values] if self.missing else []
-        for number, cell in enumerate(cells):
+        for cell in cells:
             or_missing = last if cell.missing else []
             if cell.withheld or cell.estimate:
                 members.append([*range(self.values), *(last if cell.withheld else or_missing)])
@@ -107,12 +106,9 @@ class Atoms:
                 sure.append([*ends, *or_missing] if hull else [])
             else:
                 levels = [self._place(place, level) for level in cell.levels] + or_missing
-                if cell.counts:
-                    fixed[number] = np.bincount(levels, cell.counts, self.count).astype(np.float64)
-                    levels = []
                 members.append(levels)
                 sure.append(levels if hull else [])
-        return OpenCells.of(self.count, [list(one) for one in members], [list(one) for one in sure], fixed)
+        return OpenCells.of(self.count, [list(one) for one in members], [list(one) for one in sure])
 
     def _place(self, place: dict[str, int], level: str) -> int:
         if level not in place:

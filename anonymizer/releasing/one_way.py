@@ -7,21 +7,25 @@ tables however often it is released, and tables of different b say nothing toget
 would be of the same use, and lets somebody who knows everybody else be certain.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hmac import digest
 from math import exp, log
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.cells import level_text, number_of
-from anonymizer.growing.encode import Encoding
+from anonymizer.checking.linkage import LookAlikes
+from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.releasing.atoms import Atoms, atoms_of_levels, atoms_of_pieces, pieces_of_ends
-from anonymizer.releasing.grid import Grid, end_text
+from anonymizer.releasing.grid import Grid, end_text, whole_unit
 from anonymizer.releasing.raking import Boxes, rake, scaled, self_consistent
-from anonymizer.releasing.release import ReleasedColumn
-from anonymizer.schema import Column, Kind
+from anonymizer.releasing.release import Release, ReleasedColumn
+from anonymizer.schema import Column, Kind, Schema
+from anonymizer.settings import Settings
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,15 +46,21 @@ class OneWay:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """How the boxes of a column are read: ``weights`` (a,) of its ``atoms``. ``table``: what boxes are raked to,
-    ``None`` where they are read by themselves; ``start`` (a,): the weights without it."""
+class BoxReading:
+    """How the boxes of a column are read among its ``atoms``. ``table``: what boxes are raked to, ``None`` where they
+    are read by themselves; ``start`` (a,): the weights without it, those inside the cells of a table adding up to 1."""
 
     atoms: Atoms
     boxes: Boxes
     start: Floats
-    weights: Floats
     table: OneWay | None
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weights of the atoms (a,)."""
+        if self.table is None:
+            return self.start
+        return rake(self.boxes, self.start, self.table.cell_of, self.table.counts.astype(np.float64))
 
 
 def scale_of_noise(k: int, most_rows: int = 1) -> float:
@@ -187,13 +197,13 @@ def table_of(
     for number, cell in enumerate(cells := sorted(map(sorted, cells))):
         cell_of[cell] = number
     counts = np.bincount(cell_of[atom_of], records, len(cells)).astype(np.int64)
-    return OneWay(cell_of, with_noise(counts, [_label(atoms, cell) for cell in cells], name, b, seed))
-
-
-def _label(atoms: Atoms, cell: Sequence[int]) -> str:
-    """Return what a cell of a table is called where its noise is: equal cells are called alike, whatever heaps are in
-    them, and the rest of a piece says which heaps it is without."""
     texts = texts_of(atoms)
+    return OneWay(cell_of, with_noise(counts, [_label(atoms, cell, texts) for cell in cells], name, b, seed))
+
+
+def _label(atoms: Atoms, cell: Sequence[int], texts: Sequence[Sequence[str]]) -> str:
+    """Return what a cell of a table is called where its noise is: equal cells are called alike, whatever heaps are in
+    them, and the rest of a piece says which heaps it is without. ``texts``: see :func:`texts_of`."""
     if atoms.levels:
         return "\0".join(text for atom in cell for text in texts[atom])
     numbers = [atom for atom in cell if atom < atoms.values]
@@ -213,23 +223,90 @@ def texts_of(atoms: Atoms) -> list[tuple[str, str, str, str]]:
     return texts + [("", "", "", "1")] * atoms.missing
 
 
+class Made(NamedTuple):
+    """How a release was made, as far as boxes are read by it: its ``generalizer``, how levels and numbers are written
+    (``writing``, ``numbers``), and k."""
+
+    generalizer: str
+    writing: str
+    numbers: str
+    k: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Made":
+        """Return the same of the settings of a run."""
+        return cls(settings.generalizer, settings.writing, settings.numbers, settings.k)
+
+
+def tables_of(
+    release: Release, encoded: EncodedTable, schema: Schema, grids: Mapping[str, Grid], made: Made, seed: bytes
+) -> dict[str, tuple[Atoms, OneWay | None]]:
+    """Return the atoms and the table of each quasi-identifier. ``encoded``: the records that are released; ``grids``:
+    on which numbers are written; ``seed``: of the key and the content of these records."""
+    most_rows = 1 if encoded.person is None else int(np.bincount(encoded.person[encoded.person >= 0]).max(initial=1))
+    b, answer = scale_of_noise(made.k, most_rows), {}
+    for encoding, codes in zip(encoded.encodings, encoded.codes.columns, strict=True):
+        column, values = release[encoding.name], len(encoding.labels)
+        records = np.bincount(codes, minlength=encoding.n_codes).astype(np.int64)
+        persons = persons_of_codes(codes, encoded.person, encoding.n_codes)
+        missing = bool(records[values:].any())
+        public = made.numbers == "public" or bool(schema[encoding.name].cuts)
+        exact = encoding.exact or encoding
+        if encoding.is_interval:
+            gap = whole_unit(np.concatenate([exact.low, exact.high]), encoding.kind)
+            grid = grids.get(encoding.name) if public and encoding.hierarchy is None else None
+            atoms = atoms_of_column(column, (), missing, gap, heaps_of(encoding, persons, made.k), grid)
+            atom_of = atoms.of_numbers((exact.low + exact.high) / 2)
+        else:
+            atoms = atoms_of_column(column, [str(encoding.text(code)) for code in range(values)], missing, 0.0)
+            atom_of = np.arange(values)
+        atom_of = np.append(atom_of, [atoms.count - 1] * (encoding.n_codes - values)).astype(np.int64)
+        about = atoms, atom_of, persons, records, encoding.name, made.k, b, seed
+        exact_counts = any(cell.counts for cell in column.cells)
+        answer[encoding.name] = atoms, None if exact_counts else table_of(*about)
+    return answer
+
+
+def read_by_tables(
+    release: Release, encoded: EncodedTable, schema: Schema, grids: Mapping[str, Grid], classes: LookAlikes, made: Made,
+    seed: bytes,
+) -> dict[str, BoxReading]:  # fmt: skip
+    """Return how boxes of a release are read by its one-way tables: see :func:`tables_of` and :func:`readings_of`."""
+    return readings_of(release, schema, classes, tables_of(release, encoded, schema, grids, made, seed), made)
+
+
+def readings_of(
+    release: Release, schema: Schema, classes: LookAlikes, tables: Mapping[str, tuple[Atoms, OneWay | None]], made: Made
+) -> dict[str, BoxReading]:
+    """Return how boxes are read in each quasi-identifier that is not read evenly. ``classes``: of look-alike rows, each
+    of which is a box."""
+    readings, first = {}, classes.first
+    for name, (atoms, table) in tables.items():
+        column = release[name]
+        assert column.index is not None
+        hull = is_hull(schema[name], made.generalizer, made.writing)
+        if (reading := reading_of(column, atoms, column.index[first], classes.sizes, hull, table)) is not None:
+            readings[name] = reading
+    return readings
+
+
 def reading_of(
     column: ReleasedColumn, atoms: Atoms, box_cell: NDArray[np.integer], n: Integers, hull: bool, table: OneWay | None
-) -> Reading | None:
+) -> BoxReading | None:
     """Return how the boxes of a column are read: raked to its table, or by themselves where it has none, or where one
-    of its atoms is in no cell of it. ``None``: evenly, for boxes are no hulls and there is no table.
+    of its atoms is in no cell of it. ``None``: evenly, for boxes are no hulls and there is no table,
+    or cells say their counts.
 
     ``box_cell``, ``n`` (boxes,): the cell of each box, and its records; ``hull``: see :func:`is_hull`.
     """
-    if table is None and not hull:
+    if (table is None and not hull) or any(cell.counts for cell in column.cells):
         return None
     boxes = Boxes(atoms.open(column.cells, hull), box_cell, n)
     even = atoms.lengths
     start = self_consistent(boxes, even) if hull else even / even.sum()
     if table is None:
-        return Reading(atoms, boxes, start, start, None)
-    start = shares_inside(start, table)
-    return Reading(atoms, boxes, start, rake(boxes, start, table.cell_of, table.counts.astype(np.float64)), table)
+        return BoxReading(atoms, boxes, start, None)
+    return BoxReading(atoms, boxes, shares_inside(start, table), table)
 
 
 def shares_inside(start: Floats, table: OneWay) -> Floats:

@@ -34,7 +34,7 @@ class OpenCells:
     """What c cells of a column leave open among a atoms.
 
     ``cell``, ``atom``, ``sure`` (m,): the atoms of each cell, and whether at least one record of a box surely has it;
-    pairs stand in the order of their cells. ``fixed``: the counts (a,) of cells that say them.
+    pairs stand in the order of their cells.
     """
 
     count: int
@@ -42,23 +42,18 @@ class OpenCells:
     cell: Integers
     atom: Integers
     sure: NDArray[np.bool_]
-    fixed: dict[int, Floats]
 
     @classmethod
-    def of(
-        cls, atoms: int, members: Sequence[Sequence[int]], sure: Sequence[Sequence[int]],
-        fixed: dict[int, Floats] | None = None,
-    ) -> "OpenCells":  # fmt: skip
+    def of(cls, atoms: int, members: Sequence[Sequence[int]], sure: Sequence[Sequence[int]]) -> "OpenCells":
         """Return the same of the atoms of each cell, and of those of them that are sure."""
         cell = np.repeat(np.arange(len(members)), [len(one) for one in members])
         atom = np.fromiter((number for one in members for number in one), np.int64, len(cell))
-        there = np.zeros(len(members) * atoms, np.bool_)
-        there[[number * atoms + one for number, ones in enumerate(sure) for one in ones]] = True
-        return cls(len(members), atoms, cell, atom, there[cell * atoms + atom], fixed or {})
+        pairs = [number * atoms + one for number, ones in enumerate(sure) for one in ones]
+        return cls(len(members), atoms, cell, atom, np.isin(cell * atoms + atom, pairs))
 
 
 class Boxes:
-    """Boxes of one column, equal ones together: q kinds of a cell and a number of records.
+    """Boxes of one column, equal ones together: q kinds of one of the ``cells`` and a number of records.
 
     ``cell``, ``n``, ``times`` (q,): the cell of a kind, its records, and how many boxes are of it; ``kind`` (boxes,):
     of each box. A box with more sure atoms than records is no hull, and nothing is sure of it.
@@ -79,23 +74,19 @@ class Boxes:
         ones = np.ones(len(cells.cell))
         self._all = csr_matrix((ones, (cells.cell, cells.atom)), shape)
         self._free = csr_matrix((ones * ~cells.sure, (cells.cell, cells.atom)), shape)
-        self._hull, self._cells = hull, cells
+        self._hull, self.cells = hull, cells
         starts = np.searchsorted(cells.cell[cells.sure], np.arange(cells.count + 1))
         many = np.where(hull, np.diff(starts)[self.cell], 0)
         self._of = np.repeat(np.arange(len(self.cell)), many)
         first = np.repeat(starts[self.cell] - (np.cumsum(many) - many), many)
         self._sure = cells.atom[cells.sure][first + np.arange(len(self._of))]
         self._full = hull & (certain[self.cell] == self.n)
-        self._fixed = np.zeros((len(cells.fixed), cells.atoms))
-        self._fixed_cells = list(cells.fixed)
-        for row, counts in enumerate(cells.fixed.values()):
-            self._fixed[row] = counts / counts.sum()
 
     def rates(self, weights: Floats) -> tuple[Floats, Floats]:
         """Return λ of each kind (q,), and the expected counts of the atoms that are sure, one after another.
 
         The sum of expected counts is convex in λ and at least λ times the weights, so Newton's steps from above never
-        pass its root. λ of a cell that fixes its counts is 0.
+        pass its root.
         """
         free, whole = (self._free @ weights)[self.cell], (self._all @ weights)[self.cell]
         free = np.where(self._hull, free, whole)
@@ -116,12 +107,10 @@ class Boxes:
     def sums(self, weights: Floats) -> Floats:
         """Return how many records of all boxes have each atom (a,)."""
         rate, sure = self.rates(weights)
-        parts = [np.bincount(self.cell[some], (rate * self.times)[some], self._cells.count)
+        parts = [np.bincount(self.cell[some], (rate * self.times)[some], self.cells.count)
                  for some in (self._hull, ~self._hull)]  # fmt: skip
         there = (parts[0] @ self._free + parts[1] @ self._all) * weights
         there += np.bincount(self._sure, sure * self.times[self._of], self.atoms)
-        for cell, shares in zip(self._fixed_cells, self._fixed, strict=True):
-            there += shares * (self.n * self.times)[self.cell == cell].sum()
         return np.asarray(there)
 
     def shares(self, weights: Floats) -> Any:
@@ -134,12 +123,6 @@ class Boxes:
                           + self._all[self.cell].multiply(~self._hull[:, None]))  # fmt: skip
         spread = csr_matrix(spread.multiply(weights[None, :]))
         spread += csr_matrix((sure, (self._of, self._sure)), spread.shape)
-        for cell, shares in zip(self._fixed_cells, self._fixed, strict=True):
-            rows = np.flatnonzero(self.cell == cell)
-            spread += csr_matrix(
-                (np.tile(shares, len(rows)), (np.repeat(rows, self.atoms), np.tile(np.arange(self.atoms), len(rows)))),
-                spread.shape,
-            )
         return csr_matrix(diags(1 / np.asarray(spread.sum(axis=1)).reshape(-1)) @ spread)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from anonymizer.drawing.surveys import interval_text, overlap_text
+from anonymizer.measuring.two_way import TwoWay
 from anonymizer.measuring.weighted import Weighted
 from anonymizer.reporting.document import Figure, Section, Table
 from anonymizer.reporting.findings import Findings
@@ -51,14 +52,9 @@ def losses(findings: Findings, internal: bool = True) -> Section:
         )
     tables, agreed = findings.report.two_way, findings.report.coefficients
     if tables.mean is not None and tables.worst is not None:
-        first, second, most = tables.worst
-        distances = {
-            "two_way": ("Cross tables: rows in a wrong cell, mean over pairs of columns", tables.mean),
-            "two_way.most": (f"The same of the table that changes most: {first} and {second}", most),
-        }
         rows += [
             (title, Figure(f"{key}.before", "0"), Figure(f"{key}.after", share(distance)))
-            for key, (title, distance) in distances.items()
+            for key, (title, distance) in _distances(tables).items()
         ]
     if agreed is not None:
         title = f"Coefficients of a {agreed.model} of {agreed.target}, and those inside the original's 95% intervals"
@@ -141,3 +137,20 @@ def regression(weighted: Weighted, internal: bool) -> list[str | Table]:
         Table(("Coefficient", "Before (95% interval)", "After (95% interval)", "Overlap"), tuple(rows)),
         Table(("", "Overlap"), (lap,)),
     ]
+
+
+def _distances(tables: TwoWay) -> dict[str, tuple[str, float]]:
+    """Return what is said of two-way tables that change: titles and shares of rows in a wrong cell, by key."""
+    assert tables.mean is not None
+    assert tables.worst is not None
+    first, second, most = tables.worst
+    distances = {
+        "two_way": ("Cross tables: rows in a wrong cell, mean over pairs of columns", tables.mean),
+        "two_way.most": (f"The same of the table that changes most: {first} and {second}", most),
+    }
+    if tables.raked is not None and tables.raked.mean is not None and tables.mean_alone is not None:
+        distances |= {
+            "two_way.raked": ("The same on average, when boxes are read by one-way tables", tables.raked.mean),
+            "two_way.alone": ("The same on average, of exact one-way tables alone", tables.mean_alone),
+        }
+    return distances

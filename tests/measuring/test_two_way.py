@@ -1,6 +1,8 @@
 """Two-way tables before and after: against a slow twin, and against every number worked out by hand."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,12 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymizer.flow import Flow
+from anonymizer.growing.encode import encode
+from anonymizer.measuring.bins import bins_of, bins_of_points
 from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.measuring.two_way import two_way
+from anonymizer.reading.files import read_table
+from anonymizer.releasing.atoms import atoms_of_pieces
 from anonymizer.releasing.generalize import GENERALIZERS
+from anonymizer.releasing.one_way import SHARED
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from tests.groups.test_refine import random_table
+from tests.naive_margins import raked_mean
 from tests.naive_measures import two_way_distance, two_way_mean
 from tests.sweeps import few
 
@@ -61,7 +69,10 @@ def test_two_way__without_a_pair() -> None:
     table = pd.DataFrame({"age": [1, 2, 3, 4]})
     answer = Flow(table, Schema.of(table, quasi_identifying=["age"]), Settings(k=2)).two_way
     assert (answer.mean, answer.worst) == (None, None)
-    assert json.dumps(answer.to_dict()) == '{"rows_in_another_cell": null, "hellinger_distance": null, "most": null}'
+    assert json.dumps(answer.to_dict()) == (
+        '{"rows_in_another_cell": null, "read_by_one_way_tables": null, "one_way_tables_alone": null, '
+        '"hellinger_distance": null, "most": null}'
+    )
 
 
 def test_blocks__of_boxes_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,3 +81,72 @@ def test_blocks__of_boxes_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = flow.two_way.distances
     monkeypatch.setattr("anonymizer.measuring.two_way._BLOCK", 3)
     np.testing.assert_allclose(two_way(flow.encoded, flow.boxed).distances, whole, atol=1e-12)
+
+
+def test_alone__is_the_product_of_one_way_tables() -> None:
+    """Two of four are (0, a) and two (1, b): one by one each is a half, so the product has a quarter everywhere."""
+    table = pd.DataFrame({"age": [0, 0, 1, 1], "city": list("aabb"), "ill": list("xyxy")})
+    flow = Flow(table, Schema.of(table, quasi_identifying=["age", "city"], sensitive=["ill"]), Settings(k=4))
+    assert flow.two_way.alone[0].tolist()[1:] == [0.5, 0.0]
+    assert flow.two_way.mean_alone == pytest.approx(0.5 / 3)
+
+
+def test_atoms__lie_in_bins_as_their_values_do() -> None:
+    """Every whole number of an atom counts once, those that are heaps not in the rest of their piece."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        table = pd.DataFrame({"age": [0, 60, *rng.integers(0, 61, 80)]})
+        encoding = encode(table, Schema.of(table, quasi_identifying=["age"])).encodings[0]
+        bins = bins_of(encoding, np.ones(encoding.n_codes, int), int(rng.integers(2, 15)), 12)
+        start = np.unique(np.append(0, rng.integers(1, 60, 6))).astype(float)
+        atoms = atoms_of_pieces(start, np.append(start[1:] - 1, 60), np.unique(rng.integers(0, 61, 5)).astype(float),
+                                encoding.kind, missing=False)  # fmt: skip
+        values = np.arange(61.0)
+        counts = np.zeros((atoms.count, bins.count))
+        np.add.at(counts, (atoms.of_numbers(values), bins_of_points(bins.edges, values)), 1)
+        filled = counts.sum(axis=1) > 0
+        np.testing.assert_allclose(
+            bins.of_atoms(atoms)[filled], counts[filled] / counts.sum(axis=1)[filled, None], atol=1e-12
+        )
+        np.testing.assert_allclose(bins.of_atoms(atoms).sum(axis=1), 1)
+        assert (atoms.lengths == counts.sum(axis=1)).all()
+
+
+@settings(max_examples=few(30))
+@given(st.integers(0, 10**6), st.integers(30, 90), st.sampled_from(sorted(GENERALIZERS)),
+       st.sampled_from(["public", "range", "mean"]))  # fmt: skip
+def test_tables_read_by_one_way_tables__add_up(seed: int, n: int, generalizer: str, numbers: str) -> None:
+    """Every reading leaves every released row once, and gives what a box surely has."""
+    table, schema = random_table(seed, n)
+    numbers = "range" if generalizer == "tiered" and numbers == "mean" else numbers
+    flow = Flow(table, schema, Settings(k=4, generalizer=generalizer, numbers=numbers))
+    for name, reading in flow.boxed.readings.items():
+        atoms, boxes = reading.atoms, reading.boxes
+        shares = boxes.shares(reading.weights).toarray()
+        assert shares.sum(axis=1) == pytest.approx(np.ones(len(shares)))
+        assert reading.table is None or reading.table.counts.min() >= 1
+        inside = flow.encoded.encodings[flow.encoded.names.index(name)]
+        codes = flow.encoded.codes.columns[flow.encoded.names.index(name)][flow.release.order]
+        values = (inside.low + inside.high) / 2 if inside.is_interval else np.arange(len(inside.labels))
+        own = atoms.of_numbers(values) if inside.is_interval else np.arange(len(values))
+        own = np.append(own, [atoms.count - 1] * (inside.n_codes - len(values))).astype(int)[codes]
+        open_atoms = boxes.shares(np.ones(atoms.count)).toarray()[boxes.kind] > 0
+        if generalizer != "tiered":  # a cell leaves the atom of each of its records open
+            assert open_atoms[flow.look_alikes.class_of, own].all()
+        column = flow.release[name]
+        cells = atoms.open(column.cells, hull=True)
+        pairs = set(zip(column.index.tolist(), own.tolist(), strict=True))
+        if generalizer not in SHARED and not any(cell.estimate for cell in column.cells):
+            assert pairs >= set(zip(cells.cell[cells.sure].tolist(), cells.atom[cells.sure].tolist(), strict=True))
+    assert flow.two_way.raked.mean == pytest.approx(raked_mean(flow), abs=1e-9)
+
+
+def test_tables_raked__are_nearer_than_even_ones_and_one_way_tables(data: Callable[[str], Path]) -> None:
+    table = read_table(data("contraceptive.csv.gz")).frame
+    quasi = [name for name in table.columns if name != "contraceptive_method"]
+    schema = Schema.of(table, quasi_identifying=quasi, sensitive=["contraceptive_method"])
+    for k in (5, 10):
+        flow = Flow(table, schema, Settings(k=k))
+        raked, even = (two_way(flow.encoded, flow.boxed, None, flow.kinds, how) for how in ("raked", "even"))
+        assert raked.mean < even.mean_alone
+        assert raked.mean < (0.5 if k == 10 else 1) * even.mean

@@ -167,15 +167,6 @@ def test_rake__is_no_farther_than_its_start(seed: int) -> None:
     assert last <= first + 1e-9
 
 
-def test_counts_of_a_cell__are_read_as_they_are() -> None:
-    atoms = atoms_of_levels(("a", "b"), missing=True)
-    cells = [Cell.concatenation(("a", "b"), True, (3, 1, 1)), Cell.of_levels(("a", "b"))]
-    boxes = Boxes(atoms.open(cells, hull=True), np.array([0, 1]), np.array([5, 10]))
-    shares = boxes.shares(np.array([1.0, 1.0, 1.0])).toarray()[boxes.kind]
-    np.testing.assert_allclose(shares, [[0.6, 0.2, 0.2], [0.5, 0.5, 0.0]])
-    np.testing.assert_allclose(boxes.sums(np.ones(3)), [8, 6, 1])
-
-
 def test_atoms__are_pieces_and_heaps() -> None:
     """Hours from 1 to 99 in tens, 40 and 50 are heaps: an end piece with a heap in it is nobody's for sure."""
     start = np.array([1.0, 11, 21, 31, 41])
