@@ -27,6 +27,7 @@ from anonymizer.provenance.signature import Envelope, PublicKey, SigningKey
 from anonymizer.reading.files import Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
 from anonymizer.releasing.files import archive, write_file
+from anonymizer.releasing.one_way_file import ONE_WAY
 from anonymizer.releasing.release import Release
 from anonymizer.releasing.set_names import named
 from anonymizer.reporting.against import other_than_said
@@ -113,7 +114,8 @@ def packet_of(
         return files[content]
 
     read_back = about.release(read(tables[TABLES["csv"]]).under(about.schema, sets=about.claim.sets))
-    members |= about.following(read_back, report.verification, tables, audience) | {PAGE: recipient_page()}
+    members |= about.following(read_back, report.verification, tables, audience, release.one_way)
+    members |= {PAGE: recipient_page()}
     key_id = key.public.id if key else ""
     members["README.txt"] = read_me(members, audience, formats, about.claim.sets or {}, key_id).encode()
     members = dict(sorted(members.items()))
@@ -162,10 +164,10 @@ class _Report:
         return named(release_from(file.rows, self.schema, self.described.columns, numbers), sets)
 
     def following(
-        self, release: Release, verification: Verification, tables: Mapping[str, bytes], audience: str
+        self, release: Release, verification: Verification, tables: Mapping[str, bytes], audience: str, one_way: bytes
     ) -> dict[str, bytes]:
         """Return the other files that follow: see :func:`anonymizer.reporting.packet_files.following`."""
-        return following(self.document, self.claim, self.described, release, verification, tables, audience)
+        return following(self.document, self.claim, self.described, release, verification, tables, audience, one_way)
 
     def differences(self, content: bytes, audience: str) -> list[str]:
         """Return how the file of the report is not written as Copse writes it. Most of the steward's follows from the
@@ -449,7 +451,10 @@ def _others_that_follow(
     ]
     sentences += [f"{TABLES['csv']}: {one}" for one in other_than_said(file.rows, report.claim)]
     contents = {path: members[path] for path in TABLES.values() if path in members}
-    again = report.following(release, verification, contents, audience)
+    try:
+        again = report.following(release, verification, contents, audience, members.get(ONE_WAY, b""))
+    except (CellError, ReadError) as error:
+        return [*sentences, error.problem]
     formats = formats_of(report.described.variables.values())
     paths, sets = [path for path in members if path in MEMBERS | INTERNAL], report.claim.sets or {}
     again |= {"README.txt": read_me(paths, audience, formats, sets, key_id).encode(), PAGE: recipient_page()}

@@ -6,12 +6,14 @@ found.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
 from textwrap import wrap
 
 import numpy as np
 import pandas as pd
 
 from anonymizer.cells import kept_value
+from anonymizer.checking.linkage import look_alikes
 from anonymizer.checking.set_names import SetNames
 from anonymizer.checking.verify import Verification
 from anonymizer.digests import digest
@@ -20,6 +22,8 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.provenance.claim import Claim
 from anonymizer.provenance.report import ADD_UP, SHORT_PATH, ledger_figures, python_lines, recipient_json
 from anonymizer.provenance.signature import statement_text
+from anonymizer.releasing.one_way import Made
+from anonymizer.releasing.one_way_file import BOXES, ONE_WAY, files_of, tables_in
 from anonymizer.releasing.release import ORDERS, Release
 from anonymizer.releasing.set_names import said_of
 from anonymizer.releasing.workbook import EMPTY, label_rows, sheet_cell, workbook_bytes
@@ -29,7 +33,7 @@ from anonymizer.reporting.html import to_html
 from anonymizer.schema import Kind
 from anonymizer.version import VERSION
 
-LAYOUT = 3
+LAYOUT = 4
 """Version of a packet's layout."""
 MANIFEST, SIGNATURE, REPORT, PROJECT = "manifest.json", "manifest.dsse.json", "report.json", "project.json"
 PAGE = "verify.html"
@@ -37,9 +41,15 @@ PAGE = "verify.html"
 PLAIN = ("csv", "parquet", "xlsx")
 """What every packet has the table as; one that came with words of its columns has it in the other formats, too."""
 TABLES = {format: f"data/release.{format}" for format in (*PLAIN, "feather", "sav", "dta", "xpt")}
+READERS = ("read_boxes.py", "read_boxes.R")
+"""The programs that read boxes, for a recipient; those that are run here are made of the same formulas."""
 MEMBERS = {
     "README.txt": "what is in here, and how to check it",
     **{path: f"the table as {path.rpartition('.')[2]}" for path in TABLES.values()},
+    ONE_WAY: "one-way tables with noise, in cells of at least k people: read boxes by them",
+    BOXES: "what every cell of the table leaves open among the values of the one-way tables",
+    READERS[0]: "a program in Python that reads boxes by the one-way tables",
+    READERS[1]: "the same in R",
     "datapackage.json": "the data dictionary as a Frictionless Data Package with its Table Schema",
     "dcat.jsonld": "the entry for a data catalogue, DCAT",
     "ddi-codebook.xml": "the data dictionary as DDI-Codebook 2.5",
@@ -65,6 +75,12 @@ SIGNED = (
     "this packet, and compare its eight groups of four."
 )
 
+READ_SO = (
+    "Read boxes by the one-way tables, not evenly: a box is wide because somebody rare is in it. "
+    f"{READERS[0]} and {READERS[1]} give the shares of every box. Counts of {ONE_WAY} stand for their whole cell "
+    "and have noise; weights are shares of the values in a cell."
+)
+
 FIELDS = {
     "": (
         "software", "passed", "what_it_is", "method", "notes", "override", "gate", "verification", "worst_groups",
@@ -88,10 +104,14 @@ def formats_of(variables: Iterable[Variable]) -> tuple[str, ...]:
 
 def following(
     document: JsonValue, claim: Claim, described: Described, release: Release, verification: Verification,
-    tables: Mapping[str, bytes], audience: str,
+    tables: Mapping[str, bytes], audience: str, one_way: bytes,
 ) -> dict[str, bytes]:  # fmt: skip
-    """Return the files that follow, by path, the README not among them. ``document``: the report, which ``claim`` and
-    ``described`` were read from; ``release``: the table as the CSV has it; ``verification``: of it."""
+    """Return the files that follow, by path, the README not among them.
+
+    ``document``: the report, which ``claim`` and ``described`` were read from; ``release``: the table as the CSV has
+    it; ``verification``: of it; ``one_way``: the file of its one-way tables, of which the weights are computed again.
+    Raises :class:`ReadError` for one-way tables that do not fit, and :class:`CellError` for a level in none of them.
+    """
     media = {path: MEDIA_TYPES[format] for format, path in TABLES.items()}
     what, time = described.what(verification, claim.suppression), document.field("provenance").field("time").time()
     entry = Entry(release, tables, media, what, time, described.statement)
@@ -101,7 +121,17 @@ def following(
         "dictionary.html": to_html(dictionary_document(entry)),
         "repeat.py": f"{_script(document, claim, audience)}\n",
     }
-    return {path: text.encode() for path, text in texts.items()} | {"ddi-codebook.xml": codebook(entry)}
+    made = Made(*(claim.settings.get(name, "") for name in Made._fields))
+    classes = look_alikes(release.frame(), [column.name for column in release.generalized])
+    about = release, claim.schema, classes, tables_in(one_way, claim.schema, made), made
+    boxes = dict(zip((ONE_WAY, BOXES), files_of(*about), strict=True)) | readers()
+    return {path: text.encode() for path, text in texts.items()} | {"ddi-codebook.xml": codebook(entry)} | boxes
+
+
+def readers() -> dict[str, bytes]:
+    """Return the programs that read boxes, by path."""
+    folder = files("anonymizer.reporting") / "readers"
+    return dict(zip(READERS, ((folder / name).read_bytes() for name in ("read_boxes.py.txt", READERS[1])), strict=True))
 
 
 def _script(document: JsonValue, claim: Claim, audience: str) -> str:
@@ -158,6 +188,7 @@ def read_me(paths: Iterable[str], audience: str, formats: Sequence[str], sets: S
     lines += [f"{'':<22}(the table does not fit into a file of the kind {format})" for format in missing]
     lines += [f"{MANIFEST:<22}size and SHA-256 of every file"]
     lines += [f"{SIGNATURE:<22}the signature, by key {key_id}"] if key_id else []
+    lines += ["", *wrap(READ_SO, 100)]
     lines += ["", f"To check it in a browser, without a network: open {PAGE} and choose this packet."]
     lines += ["Whoever forges a packet can forge its page, too: copse verify --page FILE.html writes another."]
     lines += [f"To check all of it: copse verify PACKET.zip{' --key KEY' if key_id else ''}"]
