@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
-from anonymizer.whatif.scenarios import History, parameters_from, schema_from, words_back
+from anonymizer.whatif.scenarios import History, keep_from, parameters_from, schema_from, words_back
 from ui.controls import plain, problem
 from ui.workspace import Workspace
 
@@ -50,4 +50,5 @@ def travel(ws: Workspace, history: History) -> None:
         return
     ws.set_schema(schema)
     ws.open(parameters_from(history.state))
+    ws.keep = keep_from(history.state)
     ws.history = history

@@ -453,7 +453,7 @@ class Workspace:
     def remember(self) -> None:
         """Make what changed since the last time a decision in the history."""
         if self.schema is not None:
-            self.history = self.history.record(choices_of(self.schema, dict(self.settings)))
+            self.history = self.history.record(choices_of(self.schema, dict(self.settings), self.keep))
 
     def open(self, parameters: Mapping[str, Any]) -> None:
         """Choose parameters by name, as a scenario holds them; widgets forget what they showed."""

@@ -78,7 +78,8 @@ def made_again(path: str, flow: Flow, before: tuple[Earlier, ...] = ()) -> Earli
         other = Flow(flow.table, claim.schema, settings, **how)
         leaving = replace(other.leaving, bars=())
         if any(digest(leaving.to_bytes(format)) == sha256 for format, sha256 in outputs.items()):
-            return Earlier(other.class_of, other.settings.k, Promise.of(other.schema, other.limits))
+            promise = Promise.of(other.schema, other.limits)
+            return Earlier(other.class_of, other.settings.k, promise, report=Path(path).name)
     raise ParameterError(
         f"The release that {Path(path).name} speaks of is not what this table and this key of packing make, so both "
         "cannot be counted together.",

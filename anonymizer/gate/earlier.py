@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
@@ -30,18 +30,26 @@ from anonymizer.settings import Limits
 from anonymizer.values import value_text
 
 NO_PROMISE = Promise()
+EARLIER_REPORT = "EARLIER-REPORT.json"
+"""What the report of an earlier release is called where that is not known."""
 
 
 @dataclass(frozen=True, eq=False)
 class Earlier:
     """A release of the same table: ``class_of`` (n,) the class of look-alike rows that each of its rows was released
     in, -1 of those left out; ``k``, and the ``promise`` besides. ``whole``: all its rows are of this table, with the
-    same sensitive values."""
+    same sensitive values; ``report``: the file that speaks of it, as far as that has a name."""
 
     class_of: NDArray[np.int64]
     k: int
     promise: Promise = NO_PROMISE
     whole: bool = True
+    report: str = EARLIER_REPORT
+
+    @property
+    def option(self) -> tuple[str, str]:
+        """How a command names it."""
+        return "--earlier", self.report
 
     @classmethod
     def of(cls, release: Release, n: int, k: int, promise: Promise = NO_PROMISE) -> "Earlier":
@@ -105,6 +113,10 @@ class Now:
 class OtherPeople(Protocol):
     """Releases of other tables, such as last year's, which the same people may be in."""
 
+    @property
+    def option(self) -> tuple[str, str] | None:
+        """How a command names them, ``None`` where it takes more to name them."""
+
     def beside(self, now: Now) -> Finding | Sequence[Finding]:
         """Return what they leave of people together with the one that is looked at."""
 
@@ -120,6 +132,7 @@ class Uncounted:
         "To count it, open last time's table or its release: on the Data page under “What changed since last time”, "
         "or with --last-table or --last-release."
     )
+    option: ClassVar[None] = None
 
     def beside(self, now: Now) -> Finding:
         """Return that it cannot be counted."""
@@ -152,6 +165,8 @@ class LastTable:
     k: int
     promise: Promise = NO_PROMISE
     values: pd.DataFrame | None = None
+
+    option: ClassVar[None] = None
 
     def beside(self, now: Now) -> tuple[Finding, ...]:
         """Return what both leave of everybody in either: who is in one alone is in a group with who else is."""
@@ -209,6 +224,8 @@ class LastRelease:
     schema: Schema
     k: int
     promise: Promise = NO_PROMISE
+
+    option: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         other = [(name, "no") for name in self.schema.released if name not in self.rows]

@@ -480,6 +480,11 @@ class LedgerReleases:
     ledger: Ledger
     head: str
 
+    @property
+    def option(self) -> tuple[str, str]:
+        """How a command names them."""
+        return "--ledger", self.ledger.path.name.removesuffix(ENDING)
+
     def beside(self, now: Now) -> tuple[Finding, ...]:
         """Return what all leave of people together."""
         return self.ledger.findings(KeyedRows.of(now.table, now.schema, now.person, self.ledger.require_key()), now)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ class Provenance:
     in that format. ``ledger``: the number and the hash of the release's entry in a ledger, where it is in one.
     ``input_commitment``: to the input's bytes, see :func:`commitment`, under ``input_key``, random for
     each run: who has no key learns nothing from it. ``read_with``: how the input was read, where that is not usual.
+    ``keeps``: the earlier releases that the groups keep, as options name them.
     """
 
     input_name: str
@@ -74,6 +76,7 @@ class Provenance:
     time: str
     output: Mapping[str, str] = field(default_factory=dict)
     ledger: tuple[int, str] | None = None
+    keeps: Sequence[tuple[str, str]] = ()
 
     @property
     def row_order(self) -> str:
@@ -100,7 +103,7 @@ class Provenance:
             "time": self.time,
             "row_order": self.row_order,
             "ledger": ledger_figures(self.ledger),
-        }
+        } | ({"keeps": [list(option) for option in self.keeps]} if self.keeps else {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,16 +300,17 @@ def report_of(
     gate: Gate,
     reading: Reading | None = None,
     sets: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+    keeps: Sequence[tuple[str, str]] = (),
 ) -> Report:
     """Return the report of a run, put together in one way wherever its figures were computed.
 
     ``parameters``: the settings of the run as they were used, by name. ``made``: how records were put
     together. ``worst``: the worst group of the pruned tree by each figure. ``gate``: with the reasons that were given.
-    ``reading``: how the table came in.
+    ``reading``: how the table came in; ``keeps``: as of :class:`Provenance`.
     """
     reasons = {finding.key: finding.reason for finding in gate.findings if finding.reason}
     return Report(
-        provenance=provenance(schema, parameters, encoded.n_records, reading, reasons=reasons),
+        provenance=provenance(schema, parameters, encoded.n_records, reading, reasons=reasons, keeps=keeps),
         made=made,
         held_out=held_out,
         majority=None if held_out is None else float(np.bincount(encoded.target.codes).max() / encoded.n_records),
@@ -370,11 +374,13 @@ def provenance(
     reading: Reading | None = None,
     natural: Mapping[str, Kind] | None = None,
     reasons: Mapping[str, str] | None = None,
+    keeps: Sequence[tuple[str, str]] = (),
 ) -> Provenance:
     """Return the provenance of a run that starts now. ``reading``: how the table came in, when it came from a file.
 
     ``natural``: the kind each column has when nothing is said, so that the command repeats only what was said;
-    ``reasons``: why the release may leave, by the key of what stands in the way.
+    ``reasons``: why the release may leave, by the key of what stands in the way; ``keeps``: as of
+    :class:`Provenance`.
     """
     if reading is not None and natural is None:
         natural = {str(name): kind_of(reading.frame[name]) for name in reading.frame.columns}
@@ -390,8 +396,9 @@ def provenance(
         read_with=read_with,
         schema=schema,
         parameters=parameters,
-        command=command_line(name, schema, parameters, read_with, natural or {}, reasons or {}),
-        python=python_lines(name, schema, parameters, read_with, reasons or {}),
+        command=command_line(name, schema, parameters, read_with, natural or {}, reasons or {}, keeps),
+        python=python_lines(name, schema, parameters, read_with, reasons or {}, keeps=keeps),
+        keeps=keeps,
         versions={"python": platform.python_version(), **{package: version_of(package) for package in PACKAGES}},
         time=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -427,6 +434,7 @@ def command_line(
     read_with: Mapping[str, Any],
     natural: Mapping[str, Kind],
     reasons: Mapping[str, str],
+    keeps: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return the command that repeats the run. A schema with domains, ordered levels or reasons of the steward is taken
     from the report itself."""
@@ -455,6 +463,7 @@ def command_line(
             words += ["--target", schema.target]
     words += [*_reading_words(read_with), *_parameter_words(parameters)]
     words += [f"--reason={key}={text}" for key, text in reasons.items()]
+    words += [*chain(*keeps), "--keep-earlier"] if keeps else []
     words += ["--out", "RELEASE.csv", "--report", "REPORT-2.json"]
     return shlex.join(words)
 
@@ -515,9 +524,10 @@ def python_lines(
     read_with: Mapping[str, Any],
     reasons: Mapping[str, str],
     report: str = "REPORT.json",
+    keeps: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return the Python that repeats the run, with the schema as it is kept in the report, a file of this name; where
-    groups follow from a key, it says what comes without it."""
+    groups follow from a key, it says what comes without it. ``keeps``: as of :class:`Provenance`."""
     options = ", ".join(
         f"{option}={tuple(value) if isinstance(value, list) else value!r}" for option, value in read_with.items()
     )
@@ -528,6 +538,7 @@ def python_lines(
         table = f"an.read_database({outline(name)!r}).frame"
     settings = ", ".join(f"{option}={value!r}" for option, value in parameters.items() if value is not None)
     settings += f", reasons={dict(reasons)!r}" if reasons else ""
+    settings += ", earlier=earlier, keep=True" if keeps else ""
     return "\n".join(
         (
             *(WITHOUT_KEY if parameters.get("generalizer") in KEYED else ()),
@@ -537,10 +548,23 @@ def python_lines(
             f'report = json.load(open("{report}", encoding="utf-8"))',
             'schema = an.Schema.from_json(json.dumps(report["provenance"]["schema"]))',
             f"table = {table}",
+            *earlier_lines(keeps),
             f"result = an.anonymize(table, schema, {settings})",
             'result.release.write("RELEASE.csv")',
         )
     )
+
+
+def earlier_lines(keeps: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the lines of Python that name the earlier releases that groups keep; none where they keep nothing.
+    ``keeps``: as of :class:`Provenance`."""
+    ledgers = [name for option, name in keeps if option == "--ledger"]
+    names = ", ".join(name for option, name in keeps if option != "--ledger")
+    if ledgers and not names:
+        return [f"earlier = an.Ledger.open({ledgers[0]!r})"]
+    more = [f"# and those of the ledger {', '.join(map(repr, ledgers))}, with the command of the report"]
+    lines = [f"# Put here the results of the earlier releases, made again from their own reports: {names!r}"]
+    return [*lines, *(more if ledgers else []), "earlier = []"] if keeps else []
 
 
 def schema_from(path: str | Path) -> Schema:

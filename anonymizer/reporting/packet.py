@@ -41,11 +41,11 @@ from anonymizer.reporting.packet_files import (
     LAYOUT,
     MANIFEST,
     MEMBERS,
+    MORE_FIELDS,
     PAGE,
     PROJECT,
     REPORT,
     REQUIRED,
-    SET_FIELDS,
     SIGNATURE,
     TABLES,
     book_again,
@@ -176,7 +176,7 @@ class _Report:
             return [
                 f"{REPORT}: {place or 'it'} does not have the fields that it should."
                 for place, names in FIELDS.items()
-                if {*(self.document.field(place) if place else self.document).fields()}.difference(SET_FIELDS)
+                if {*(self.document.field(place) if place else self.document).fields()}.difference(MORE_FIELDS)
                 != set(names)
             ]
         return _other_json(REPORT, content, recipient_again(self.document, self.claim, self.described).encode())

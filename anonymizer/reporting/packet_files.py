@@ -92,8 +92,8 @@ FIELDS = {
     ),
 }  # fmt: skip
 """The fields of the steward's report in a packet, by where they stand."""
-SET_FIELDS = ("sets", "sets_sha256")
-"""Fields that it has beside these where sets have short names."""
+MORE_FIELDS = ("sets", "sets_sha256", "keeps")
+"""Fields that it has beside these where sets have short names, or groups keep earlier releases."""
 
 
 def formats_of(variables: Iterable[Variable]) -> tuple[str, ...]:
@@ -147,7 +147,10 @@ def _script(document: JsonValue, claim: Claim, audience: str) -> str:
         if not finding.field("reason").absent
     }
     read_with = {name: value.value for name, value in source.field("read_with").fields().items()}
-    return python_lines(source.field("name").text(), claim.schema, claim.settings, read_with, reasons, REPORT)
+    keeps = document.field("provenance").field("keeps")
+    options = [] if keeps.absent else [(one.texts(2)[0], one.texts(2)[1]) for one in keeps.items()]
+    name = source.field("name").text()
+    return python_lines(name, claim.schema, claim.settings, read_with, reasons, REPORT, options)
 
 
 def recipient_again(document: JsonValue, claim: Claim, described: Described) -> str:

@@ -20,7 +20,7 @@ from anonymizer.schema import Column, Schema
 from anonymizer.settings import SETTINGS
 from anonymizer.version import VERSION
 from anonymizer.whatif.next_year import Profile
-from anonymizer.whatif.scenarios import COLUMN, FIGURES, LONGEST_WHAT, Entry, History, Scenario
+from anonymizer.whatif.scenarios import COLUMN, FIGURES, KEEP, LONGEST_WHAT, ON, Entry, History, Scenario
 
 FORMAT = 1
 """Version of the file's layout."""
@@ -51,7 +51,7 @@ class Project:
     the file was read; ``None`` when that is not known. ``spent``: privacy budget (ε) spent on the table; ``words``:
     what was written for the reports, by field; ``reasons``: why its release may leave although something stands in the
     way, by the key of the finding. ``last``: counts of the table and its release, to compare next year's with.
-    ``saved``: when, ISO 8601 with its zone; "" for now.
+    ``saved``: when, ISO 8601 with its zone; "" for now. ``keep``: groups keep those of earlier releases.
     """
 
     schema: Schema
@@ -67,6 +67,7 @@ class Project:
     reasons: Mapping[str, str] = field(default_factory=dict)
     last: Profile | None = None
     saved: str = field(default="", compare=False)
+    keep: bool = False
 
     def mismatch(self, sha256: str, columns: Sequence[str]) -> str:
         """Return what to say when the project is opened beside a table of this digest and these columns; "" when all
@@ -131,6 +132,7 @@ def to_json(project: Project, suggested: Schema | None = None) -> str:
         "last": None if project.last is None else project.last.to_dict(),
         "schema": json.loads(project.schema.to_json()),
         "parameters": dict(project.parameters),
+        "keep": project.keep,
         "scenarios": [
             {
                 "name": scenario.name,
@@ -186,6 +188,7 @@ def from_json(text: str | bytes, suggested: Schema | None = None) -> Project:
         reasons=_words(project.field("reasons"), MOST_REASONS),
         last=Profile.from_value(project.field("last")),
         saved="" if project.field("saved").absent else project.field("saved").time(),
+        keep=not project.field("keep").absent and project.field("keep").flag(),
     )
 
 
@@ -282,9 +285,11 @@ def _choices(value: JsonValue, *, before: bool = False) -> dict[str, Any]:
     was."""
     choices = value.fields()
     for key, choice in choices.items():
-        if choice.absent and (before or key == "target"):
+        if choice.absent and (before or key in ("target", KEEP)):
             continue
-        if key == "target":
+        if key == KEEP:
+            choice.one_of([ON])
+        elif key == "target":
             choice.text(LONGEST_COLUMN)
         elif key.startswith(COLUMN):
             if COLUMN + Column.from_value(choice).name != key:

@@ -85,10 +85,15 @@ def side_by_side(scenarios: Sequence[Scenario]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=names, dtype=object)
 
 
-def choices_of(schema: Schema, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all choices in one dictionary, JSON-ready. Reasons of suggestions are no choices."""
+KEEP, ON = "keeping earlier groups", "on"
+"""The choice that groups keep those of earlier releases, and what it is where they do."""
+
+
+def choices_of(schema: Schema, parameters: Mapping[str, Any], keep: bool = False) -> dict[str, Any]:
+    """Return all choices in one dictionary, JSON-ready. Reasons of suggestions are no choices. ``keep``: groups keep
+    those of earlier releases."""
     columns = {COLUMN + column.name: replace(column, reason="").to_dict() for column in schema.columns}
-    return {**parameters, "target": schema.target, **columns}
+    return {**parameters, "target": schema.target, **({KEEP: ON} if keep else {}), **columns}
 
 
 def schema_from(choices: Mapping[str, Any], schema: Schema) -> Schema:
@@ -106,7 +111,12 @@ def schema_from(choices: Mapping[str, Any], schema: Schema) -> Schema:
 
 def parameters_from(choices: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters among the choices."""
-    return {key: value for key, value in choices.items() if key != "target" and not key.startswith(COLUMN)}
+    return {key: value for key, value in choices.items() if key not in ("target", KEEP) and not key.startswith(COLUMN)}
+
+
+def keep_from(choices: Mapping[str, Any]) -> bool:
+    """Return whether groups keep those of earlier releases, by the choices."""
+    return choices.get(KEEP) == ON
 
 
 @dataclass(frozen=True)

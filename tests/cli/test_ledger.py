@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 import shutil
 import sqlite3
 from pathlib import Path
@@ -399,3 +400,35 @@ def test_database__that_is_stopped_by_the_ledger_stays_as_it_is() -> None:
     with sqlite3.connect("people.db") as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("people",)]
     assert len(Ledger.open("register").entries) == 2
+
+
+# What repeats a release that keeps earlier ones.
+
+
+def test_command__of_a_release_that_keeps_the_ledger_makes_the_same_groups_again() -> None:
+    assert release("y1.csv") == 0
+    other = [*RUN, "--k", "12", "--grouping", "least", "--keep-earlier"]
+    assert main([*other, "--out", "y2.csv", "--report", "y2.json", "--internal-packet", "own.zip"]) == 0
+    run_of = json.loads(Path("y2.json").read_text("utf-8"))["provenance"]
+    assert run_of["keeps"] == [["--ledger", "register"]]
+    words = shlex.split(run_of["command"])
+    assert words[:3] == ["python", "-m", "anonymizer"]
+    assert main(words[3:]) == 0
+    assert Path("RELEASE.csv").read_bytes() == Path("y2.csv").read_bytes()
+    script = members_of(Path("own.zip"))["repeat.py"].decode()
+    assert "earlier = an.Ledger.open('register')" in script
+    assert ", earlier=earlier, keep=True)" in script
+    assert main(["verify", "own.zip"]) == 0
+
+
+def test_command__of_a_release_that_keeps_another_names_its_report() -> None:
+    run = [word for word in RUN if word not in ("--ledger", "register")]
+    assert main([*run, "--k", "10", "--out", "y1.csv", "--report", "y1.json"]) == 0
+    keeping = [*run, "--k", "12", "--grouping", "least", "--earlier", "y1.json", "--keep-earlier"]
+    assert main([*keeping, "--out", "y2.csv", "--report", "y2.json"]) == 0
+    run_of = json.loads(Path("y2.json").read_text("utf-8"))["provenance"]
+    words = shlex.split(run_of["command"])
+    assert words[-7:-4] == ["--earlier", "y1.json", "--keep-earlier"]
+    assert main(words[3:]) == 0
+    assert Path("RELEASE.csv").read_bytes() == Path("y2.csv").read_bytes()
+    assert "made again from their own reports: 'y1.json'\nearlier = []" in run_of["python"]

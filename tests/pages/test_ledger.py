@@ -102,7 +102,7 @@ def test_ready__offers_to_keep_the_groups_of_the_ledger(folder: Path) -> None:
     assert ws.keep
     assert not [one for one in ws.flow.gate.open if one.key.startswith("together: ")]
     assert "Repaired: Keep the earlier groups." in plain_text(app)
-    assert "Both make groups anew. To keep the earlier ones, name them" in plain_text(open_page(ws))
+    assert "Both keep the earlier groups, with the reports or the ledger" in plain_text(open_page(ws))
     classes = pd.DataFrame({"first": with_ledger(ledger.path).flow.class_of, "second": ws.flow.class_of})
     assert classes.value_counts().min() >= 10
     click(app, "Undo")

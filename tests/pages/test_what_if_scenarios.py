@@ -9,10 +9,12 @@ from anonymizer.pipeline import anonymize
 from anonymizer.schema import Role
 from anonymizer.settings import SETTINGS
 from anonymizer.whatif.frontier import Method, record_frontier
+from anonymizer.whatif.scenarios import words_back
 from tests.pages.test_data import texts
 from tests.pages.test_release import plain_text
 from tests.pages.what_if import QUASI, SCHEMA, TABLE, figures_of, metrics, open_view, press, session, slider
 from ui.controls import count
+from ui.decisions.project_file import project_of
 from ui.what_if.frontier import here
 from ui.what_if.scenarios import current_scenario, fresh_name, travel, usual_name
 
@@ -108,6 +110,19 @@ def test_undo_and_redo__bring_back_what_held(monkeypatch: pytest.MonkeyPatch) ->
     assert slider(app).value == 15
     entries = app.session_state["workspace"].history.entries
     assert [entry.changes for entry in entries] == [(("k", "10", "15"),), (("k", "15", "30"),)]
+
+
+def test_undo__names_and_takes_back_that_earlier_groups_are_kept() -> None:
+    ws = session()
+    ws.remember()
+    ws.keep = True
+    ws.remember()
+    assert words_back(ws.history.last, undone=True) == "keeping earlier groups back to off"
+    travel(ws, ws.history.undo())
+    assert not ws.keep
+    travel(ws, ws.history.redo())
+    assert ws.keep
+    assert project_of(ws).keep
 
 
 def test_undo_of_a_role__comes_back_too() -> None:

@@ -71,6 +71,10 @@ def test_all_that_was_decided__comes_back() -> None:
     assert again == saved
     assert again.saved == saved.saved
     assert project().reading is None
+    keeps = replace(project(), keep=True, history=History().record(choices_of(project().schema, {}, keep=True)))
+    assert from_json(to_json(keeps)) == keeps
+    older = {name: value for name, value in json.loads(to_json(project())).items() if name != "keep"}
+    assert from_json(json.dumps(older)) == project()
 
 
 def test_another_table__is_said() -> None:

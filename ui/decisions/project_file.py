@@ -58,7 +58,7 @@ def project_of(ws: Workspace) -> Project:
     return Project(
         ws.schema or ws.suggest(), dict(ws.settings), ws.scenarios, ws.history, reading.name, reading.sha256,
         reading.n_records, manner, ws.spent_here, ws.state(ReleaseState).words,
-        ws.reasons, last,
+        ws.reasons, last, keep=ws.keep,
     )  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def take_over(ws: Workspace) -> None:
     ws.open(dict(project.parameters))
     unfit = ws.unfit(project.parameters)
     if same or decisions.last is None or not decisions.last.changes:
-        ws.scenarios, ws.history = project.scenarios, project.history
+        ws.scenarios, ws.history, ws.keep = project.scenarios, project.history, project.keep
     ws.state(ReleaseState).fill(project.words)
     if same:  # what was answered cannot be taken back, and a reason speaks of this table's values
         ws.spend(0.0, at_least=project.spent)

@@ -122,7 +122,7 @@ def do_it_again(ws: Workspace, report: Report) -> None:
         st.code(report.provenance.python, language="python", wrap_lines=True)
         st.caption(ORDERS[ws.settings.order])
         if ws.flow.classes_to_keep:
-            st.caption("Both make groups anew. To keep the earlier ones, name them: `--earlier`, `--ledger`.")
+            st.caption("Both keep the earlier groups, with the reports or the ledger of the earlier releases.")
 
 
 def reason_field(ws: Workspace, report: Report) -> str:
