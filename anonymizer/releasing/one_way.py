@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hmac import digest
-from math import exp, log
+from math import ceil, exp, log
 from typing import NamedTuple
 
 import numpy as np
@@ -69,8 +69,9 @@ def scale_of_noise(k: int, most_rows: int = 1) -> float:
 
 
 def odds_of(k: int) -> float:
-    """Return how much likelier one value of a person is than another at most, by the tables of a column: e^(2/b)."""
-    return exp(2 / scale_of_noise(k))
+    """Return how much likelier one value of a person is than another at most, by the table of a column: e^(2/b), in
+    hundredths, rounded up."""
+    return ceil(100 * exp(2 / scale_of_noise(k))) / 100
 
 
 def laplace_by_inversion(word: bytes, b: float) -> int:

@@ -162,6 +162,12 @@ def of_isolation(case: Case) -> Iterable[str]:
         yield f"{title}: {shares.pop(what)}"
     by_column = ", ".join(f"{name} {share}" for name, share in sorted(shares.items(), key=by_share))
     yield f"By column: {by_column}."
+    odds = np.ceil(100 * np.exp(2 / max(2, case.flow.settings.k / 4))) / 100
+    yield (
+        "The one-way tables of a packet have noise. Somebody may know everybody else. Then the table of a column makes "
+        f"one value at most {odds:.2f} times as likely as another. Over columns the odds multiply. The cells "
+        "themselves have no such bound."
+    )
 
 
 def of_changes(case: Case) -> Iterable[str]:

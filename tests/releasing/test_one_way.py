@@ -1,5 +1,6 @@
 """One-way tables: their cells, their noise, and that they follow from key, content and nothing else."""
 
+import itertools
 import math
 from collections import Counter
 
@@ -83,8 +84,14 @@ def test_noise__follows_from_what_the_cell_is() -> None:
 def test_odds__are_those_that_the_pages_say() -> None:
     assert scale_of_noise(10) == 2.5
     assert (scale_of_noise(5), scale_of_noise(25), scale_of_noise(10, 3)) == (2, 6.25, 7.5)
-    assert odds_of(10) <= 2.226
-    assert odds_of(25) < 1.4
+    assert (odds_of(10), odds_of(25), odds_of(5)) == (2.23, 1.38, 2.72)
+    for k in (5, 10, 25):  # one person has one of two values: the two counts are one more or less
+        b = scale_of_noise(k)
+        chances = [math.exp(-abs(x) / b) for x in range(-60, 61)]
+        one = max(a / other for a, other in itertools.pairwise(chances)) * max(
+            other / a for a, other in itertools.pairwise(chances)
+        )
+        assert odds_of(k) - 0.01 < one <= odds_of(k)
 
 
 def test_table__counts_persons_for_cells_and_records_for_counts() -> None:

@@ -7,6 +7,7 @@ from anonymizer.attacks.attackers import NEAR
 from anonymizer.attacks.isolation import Isolation
 from anonymizer.attacks.outcome import Rate
 from anonymizer.drawing.charts import candidates_figure
+from anonymizer.releasing.one_way import odds_of
 from anonymizer.releasing.release import Release
 from anonymizer.studies.attack import SECONDS, TESTED, TRIES, Attacks, attack_over_releases, attack_release
 from ui.background import Job
@@ -24,6 +25,11 @@ def attacks(ws: Workspace, release: Release) -> None:
     """Draw the attacks: the button that runs them, then what they say of the table and of the release."""
     together(ws, release)
     singled_out(ws.flow.isolation)
+    st.caption(
+        "The one-way tables of a packet have noise. Somebody may know everybody else. Then the table of a column makes "
+        f"one value at most {odds_of(ws.k):.2f} times as likely as another. Over columns the odds multiply. The cells "
+        "themselves have no such bound."
+    )
     groups_offer(ws, release)
     st.markdown(
         "Three attacks, one for each criterion of the European data protection authorities (WP216). They single "
