@@ -16,6 +16,8 @@ from anonymizer.settings import Settings
 from tests.ledger.test_ledger import KEY
 from tests.partitions.tables import visits
 from tests.partitions.test_ledger import in_memory
+from tests.releasing.test_hierarchies import BOTH as HIERARCHIES
+from tests.releasing.test_hierarchies import people as with_hierarchies
 
 QI = ["age", "sex", "postcode"]
 PEOPLE = an.SAMPLES["hospital"].load().head(300)[[*QI, "diagnosis"]].assign(patient=[f"p{n:03}" for n in range(300)])
@@ -25,12 +27,18 @@ OF_RECORDS = an.Schema.of(RECORDS, quasi_identifying=QI, sensitive=["diagnosis"]
 VISITS = visits(300, 5)
 OF_VISITS = an.Schema.of(VISITS, quasi_identifying=["age", "job", "town"], sensitive=["diagnosis"], person="patient")
 
+IN_GROUPS = with_hierarchies(3, 300).assign(patient=[f"p{number:03}" for number in range(300)])
+OF_GROUPS = an.Schema.of(IN_GROUPS, quasi_identifying=["age", "job"], sensitive=["ill"], person="patient")
+for name, cuts in HIERARCHIES.items():
+    OF_GROUPS = OF_GROUPS.with_column(name, cuts=cuts)
+
 KINDS: dict[str, tuple[pd.DataFrame, an.Schema, dict[str, Any]]] = {
     "suppressed rows": (RECORDS, OF_RECORDS, {"generalizer": "pack", "suppression": 0.1}),
     "public ends": (PEOPLE, SCHEMA, {"generalizer": "pack", "numbers": "public"}),
     "ends of their own": (PEOPLE, SCHEMA, {"generalizer": "refine", "numbers": "range"}),
     "named sets": (PEOPLE, SCHEMA, {"generalizer": "uniform", "sets": "named"}),
     "several rows": (VISITS, OF_VISITS, {"generalizer": "pack"}),
+    "hierarchies": (IN_GROUPS, OF_GROUPS, {"generalizer": "pack"}),
     "strict tiers": (PEOPLE, SCHEMA, {"generalizer": "tiered-strict"}),
     "tiers": (PEOPLE, SCHEMA, {"generalizer": "tiered"}),
 }
