@@ -152,7 +152,9 @@ def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> 
         two_way_distance(table, released, schema, *pair)
         for pair in [*combinations(names, 2), *product(names, schema.sensitive)]
     ]
-    figures["two_way.before"] = figures["two_way.most.before"] = "0"
+    figures |= dict.fromkeys([f"two_way{what}.before" for what in ("", ".most", ".raked", ".alone")], "0")
+    tables = result.report.two_way  # their twins are in the tests of measuring
+    figures["two_way.raked.after"], figures["two_way.alone.after"] = share(tables.raked.mean), share(tables.mean_alone)
     figures["two_way.after"] = share(np.mean(distances))
     figures["two_way.most.after"] = share(max(distances))
     encoded = encode(table, schema)
