@@ -51,8 +51,8 @@ from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import ORDERLESS, check_choices, divide, release_of, shuffled
 from anonymizer.releasing.grid import Grid, Ladder, grids_at, ladders_of, on_grids, public_parts
 from anonymizer.releasing.key import read_key
-from anonymizer.releasing.one_way import Made, read_by_tables
-from anonymizer.releasing.one_way_file import one_way_text
+from anonymizer.releasing.one_way import ByTables, Made
+from anonymizer.releasing.one_way_file import one_way_file
 from anonymizer.releasing.release import Release
 from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.set_names import named, names_of
@@ -472,9 +472,10 @@ class Flow:
     @stage(*RELEASE)
     def boxed(self) -> BoxedTable:
         """The records of the table in the boxes of the release, which can be read by its one-way tables."""
-        seed = self.rng.spawn(1)[0].bytes(32) if self.rng else seed_of(self.remaining, self.key or read_key())
-        about = self.release, self.remaining, self.schema, self.grids, self.look_alikes, Made.of(self.settings), seed
-        return BoxedTable.of_release(self.encoded, self.release, self.look_alikes.class_of, read_by_tables(*about))
+        rng, rows, key = self.rng.spawn(1)[0] if self.rng else None, self.remaining, self.key
+        about = self.release, rows, self.schema, self.grids, self.look_alikes, Made.of(self.settings)
+        tables = ByTables(*about, lambda: rng.bytes(32) if rng else seed_of(rows, key or read_key()))
+        return BoxedTable.of_release(self.encoded, self.release, self.look_alikes.class_of, tables)
 
     @stage(*RELEASE)
     def two_way(self) -> TwoWay:
@@ -570,8 +571,8 @@ class Flow:
         """The release as it can be written, in the order of the file: not at all while something is in its way."""
         content, by_content = self.settings.order == "content", self.release.by_content
         rows = by_content(self.look_alikes.class_of) if content else shuffled(self.release, self.draws(ORDER))
-        bars, one_way = tuple(finding.key for finding in self.gate.open), one_way_text(self.boxed.readings).encode()
-        return replace(named(rows, self.settings.sets), bars=bars, one_way=one_way)
+        bars, boxed = tuple(finding.key for finding in self.gate.open), self.boxed
+        return replace(named(rows, self.settings.sets), bars=bars, one_way=lambda: one_way_file(boxed.readings))
 
     @property
     def role_reasons(self) -> tuple[str, ...]:

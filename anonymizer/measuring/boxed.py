@@ -1,6 +1,6 @@
 """A table whose records are in boxes: what is measured of a release, and of the training records of a fold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from anonymizer.measuring.bins import Bins
 from anonymizer.measuring.predict import cell_of, features_of
 from anonymizer.measuring.utility import cell_ncp
 from anonymizer.releasing.expand import possible
-from anonymizer.releasing.one_way import BoxReading
+from anonymizer.releasing.one_way import BoxReading, ByTables
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Column, Kind
 from anonymizer.values import numbers_of
@@ -25,25 +25,22 @@ Rows = NDArray[np.int64]
 
 
 class BoxedColumn(NamedTuple):
-    """A quasi-identifier: its distinct cells, and which of them each box has (boxes,). ``reading``: how these boxes are
-    read, where that is not evenly."""
+    """A quasi-identifier: its distinct cells, and which of them each box has (boxes,)."""
 
     encoding: Encoding
     cells: Sequence[Cell]
     of_box: NDArray[np.integer]
-    reading: BoxReading | None = None
 
     def features(self) -> Floats:
         """Return what a model sees of the column in each box, (boxes, d)."""
         return np.asarray(np.array([features_of(cell, self.encoding) for cell in self.cells])[self.of_box])
 
-    def shares(self, bins: Bins, reading: str) -> tuple[Floats, NDArray[np.integer]]:
+    def shares(self, bins: Bins, reading: BoxReading | None) -> tuple[Floats, NDArray[np.integer]]:
         """Return how much of boxes lies in each bin (rows, b), rows adding up to 1, and the row of each box (boxes,).
-        ``reading``: "even", or "raked", which is even where the column has no other."""
-        if reading == "even" or self.reading is None:
+        ``reading``: of the boxes, ``None`` for evenly."""
+        if reading is None:
             return bins.shares(self.cells), self.of_box
-        own = self.reading
-        return np.asarray(own.boxes.shares(own.weights) @ bins.of_atoms(own.atoms)), own.boxes.kind
+        return np.asarray(reading.boxes.shares(reading.weights) @ bins.of_atoms(reading.atoms)), reading.boxes.kind
 
     def losses(self) -> Floats:
         """Return the NCP of the column in each box, (boxes,)."""
@@ -53,18 +50,19 @@ class BoxedColumn(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class BoxedTable:
     """n records in boxes. ``box`` (n,): the box of each record, -1 of one that was left out; ``columns``: the p
-    quasi-identifiers."""
+    quasi-identifiers; ``by_tables``: how boxes are read by one-way tables, ``None`` without any."""
 
     box: Rows
     columns: tuple[BoxedColumn, ...]
+    by_tables: ByTables | None = None
 
     @classmethod
     def of_release(
         cls, encoded: EncodedTable, release: Release, classes: NDArray[np.integer],
-        readings: Mapping[str, BoxReading] | None = None,
+        by_tables: ByTables | None = None,
     ) -> "BoxedTable":  # fmt: skip
         """Return the records of a table in the boxes of its release. ``classes`` (n',): the class of look-alike rows
-        of each released row; ``readings``: how boxes are read, by column, where that is not evenly."""
+        of each released row."""
         box = np.full(encoded.n_records, -1, dtype=np.int64)
         box[release.order] = classes
         first = np.unique(classes, return_index=True)[1]
@@ -72,8 +70,8 @@ class BoxedTable:
         for encoding in encoded.encodings:
             column = release[encoding.name]
             assert column.index is not None
-            columns.append(BoxedColumn(encoding, column.cells, column.index[first], (readings or {}).get(column.name)))
-        return cls(box, tuple(columns))
+            columns.append(BoxedColumn(encoding, column.cells, column.index[first]))
+        return cls(box, tuple(columns), by_tables)
 
     @classmethod
     def of_records(cls, encoded: EncodedTable) -> "BoxedTable":
@@ -88,7 +86,7 @@ class BoxedTable:
     @property
     def readings(self) -> dict[str, BoxReading]:
         """How boxes are read in each column that is not read evenly."""
-        return {column.encoding.name: column.reading for column in self.columns if column.reading is not None}
+        return {} if self.by_tables is None else self.by_tables.readings
 
     @property
     def n_boxes(self) -> int:

@@ -7,8 +7,9 @@ and dates stand in ten bins of equal width, of levels the twelve most frequent s
 value.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -39,15 +40,20 @@ class TwoWay:
     variation distance between the tables of two columns, 0 to 1: the share of people who are in another cell, at the
     least. ``hellinger`` (q, p): the Hellinger distance of the two, 0 to 1. ``alone`` (q, p): the total variation
     distance of the product of the two exact one-way tables, which is what these tell alone. NaN on the diagonals and
-    below them, so that every pair stands once. ``raked``: the same of boxes that are raked to the one-way tables, where
-    the others are of boxes that are read evenly, and both are wanted.
+    below them, so that every pair stands once. ``rake``: gives the same of boxes that are raked to the one-way tables,
+    where the others are of boxes that are read evenly, and both are wanted.
     """
 
     names: tuple[str, ...]
     distances: Floats
     hellinger: Floats
     alone: Floats
-    raked: "TwoWay | None" = None
+    rake: "Callable[[], TwoWay] | None" = field(default=None, repr=False)
+
+    @cached_property
+    def raked(self) -> "TwoWay | None":
+        """The same of raked boxes, worked out when it is first asked for; ``None`` where it is not wanted."""
+        return None if self.rake is None else self.rake()
 
     @property
     def mean(self) -> float | None:
@@ -103,6 +109,7 @@ def two_way(
     first_of_kind, of_kind = kinds.first, kinds.class_of
     heavy = kinds.sizes if weights is None else np.bincount(of_kind, weights, len(kinds.sizes))
     q, box = len(boxed.columns), boxed.box[first_of_kind]
+    readings = boxed.readings if reading == "raked" else {}
     before, sizes, shares = [], [], []
     for position, column in enumerate(boxed.columns):
         encoding = column.encoding
@@ -111,7 +118,7 @@ def two_way(
         bins = bins_of(encoding, records, MOST_BINS, MOST_LEVELS)
         before.append(bins.of_code[codes])
         sizes.append(bins.count)
-        shares.append(column.shares(bins, reading))
+        shares.append(column.shares(bins, readings.get(encoding.name)))
     sensitive = _bins_of_sensitive(encoded, kinds)
     before += sensitive.values()
     sizes += [int(bins.max()) + 1 for bins in sensitive.values()]
@@ -137,9 +144,9 @@ def two_way(
 
 
 def two_way_by_both(encoded: EncodedTable, boxed: BoxedTable, kinds: LookAlikes) -> TwoWay:
-    """Return what :func:`two_way` does of boxes that are read evenly, and beside it of raked ones."""
-    even, raked = (two_way(encoded, boxed, None, kinds, reading) for reading in ("even", "raked"))
-    return replace(even, raked=raked)
+    """Return what :func:`two_way` does of boxes that are read evenly, and beside it of raked ones, later."""
+    even, raked = (partial(two_way, encoded, boxed, None, kinds, reading) for reading in ("even", "raked"))
+    return replace(even(), rake=raked)
 
 
 def _tables_after(

@@ -7,7 +7,7 @@ tables however often it is released, and tables of different b say nothing toget
 would be of the same use, and lets somebody who knows everybody else be certain.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hmac import digest
@@ -268,12 +268,24 @@ def tables_of(
     return answer
 
 
-def read_by_tables(
-    release: Release, encoded: EncodedTable, schema: Schema, grids: Mapping[str, Grid], classes: LookAlikes, made: Made,
-    seed: bytes,
-) -> dict[str, BoxReading]:  # fmt: skip
-    """Return how boxes of a release are read by its one-way tables: see :func:`tables_of` and :func:`readings_of`."""
-    return readings_of(release, schema, classes, tables_of(release, encoded, schema, grids, made, seed), made)
+@dataclass(frozen=True, eq=False)
+class ByTables:
+    """How boxes of a release are read by its one-way tables, worked out when it is first asked for; see
+    :func:`tables_of` and :func:`readings_of`."""
+
+    release: Release
+    encoded: EncodedTable
+    schema: Schema
+    grids: Mapping[str, Grid]
+    classes: LookAlikes
+    made: Made
+    seed: Callable[[], bytes]
+
+    @cached_property
+    def readings(self) -> dict[str, BoxReading]:
+        """The readings of the quasi-identifiers that are not read evenly, by name."""
+        about = self.release, self.encoded, self.schema, self.grids, self.made, self.seed()
+        return readings_of(self.release, self.schema, self.classes, tables_of(*about), self.made)
 
 
 def readings_of(

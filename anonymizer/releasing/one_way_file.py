@@ -44,10 +44,10 @@ def files_of(release: Release, schema: Schema, classes: LookAlikes, tables: Tabl
     """Return the files of a release. ``classes``: of its look-alike rows; ``tables``: in the order of its columns."""
     with_tables = {name: table for name, table in tables.items() if table[1] is not None}
     readings = readings_of(release, schema, classes, with_tables, made)
-    return OneWayFiles(one_way_text(readings).encode(), _boxes_text(release, readings, schema, made).encode())
+    return OneWayFiles(one_way_file(readings), _boxes_text(release, readings, schema, made).encode())
 
 
-def one_way_text(readings: Mapping[str, BoxReading]) -> str:
+def one_way_file(readings: Mapping[str, BoxReading]) -> bytes:
     """Return the file of the tables that readings are raked to."""
     rows: list[Sequence[object]] = []
     for name, reading in readings.items():
@@ -56,7 +56,7 @@ def one_way_text(readings: Mapping[str, BoxReading]) -> str:
             rows += [
                 (kept_text(name), cell + 1, *text, table.counts[cell], f"{weight:.6g}") for text, cell, weight in cells
             ]
-    return _csv(FIELDS, rows)
+    return _csv(FIELDS, rows).encode()
 
 
 def _boxes_text(release: Release, readings: Mapping[str, BoxReading], schema: Schema, made: Made) -> str:

@@ -154,8 +154,8 @@ class Release:
 
     ``order`` (n,): the original row of each released row. It is a secret for checks against the original inside
     this process; nothing here writes it. ``bars``: what stands in the way of its leaving, by key; no file is made as
-    long as anything does. ``one_way``: its one-way tables, a file of :mod:`anonymizer.releasing.one_way_file`, which
-    packets have beside it; "" without any.
+    long as anything does. ``one_way``: makes the file of its one-way tables, of
+    :mod:`anonymizer.releasing.one_way_file`, which packets have beside it; ``None`` without any.
     """
 
     columns: tuple[ReleasedColumn, ...]
@@ -164,7 +164,7 @@ class Release:
     writing: str = "sets"
     numbers: str = "range"
     bars: tuple[str, ...] = ()
-    one_way: bytes = b""
+    one_way: Callable[[], bytes] | None = None
 
     @property
     def n_records(self) -> int:

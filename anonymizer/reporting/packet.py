@@ -114,7 +114,8 @@ def packet_of(
         return files[content]
 
     read_back = about.release(read(tables[TABLES["csv"]]).under(about.schema, sets=about.claim.sets))
-    members |= about.following(read_back, report.verification, tables, audience, release.one_way)
+    one_way = release.one_way() if release.one_way is not None else b""
+    members |= about.following(read_back, report.verification, tables, audience, one_way)
     members |= {PAGE: recipient_page()}
     key_id = key.public.id if key else ""
     members["README.txt"] = read_me(members, audience, formats, about.claim.sets or {}, key_id).encode()

@@ -16,7 +16,7 @@ import pytest
 from anonymizer.errors import ReadError
 from anonymizer.flow import Flow
 from anonymizer.releasing.one_way import Made
-from anonymizer.releasing.one_way_file import FIELDS, files_of, one_way_text, tables_in
+from anonymizer.releasing.one_way_file import FIELDS, files_of, one_way_file, tables_in
 from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.packet import check_packet, packet_of
 from anonymizer.reporting.packet_files import BOXES, ONE_WAY, READERS, readers
@@ -61,7 +61,7 @@ def members() -> Mapping[str, bytes]:
 def test_file__is_read_back_as_it_was(way: int) -> None:
     flow = flow_of(way)
     made = Made.of(flow.settings)
-    content = one_way_text(flow.boxed.readings).encode()
+    content = one_way_file(flow.boxed.readings)
     again = tables_in(content, flow.schema, made)
     assert list(again) == [name for name, reading in flow.boxed.readings.items() if reading.table is not None]
     for name, (atoms, table) in again.items():
