@@ -7,18 +7,22 @@ mutmut cannot change them, and so are sentences for people.
 """
 
 import ast
+import contextlib
 import json
 import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import psutil
 from mutmut.mutation.file_mutation import mutate_file_contents
 from mutmut.utils.format_utils import get_mutant_name
 
@@ -42,6 +46,8 @@ IDLE = re.compile(r"""(,\s*)?\b(remedy=\w*|strict=\w+),?|__mutmut_\w+""")
 """What may change while the code does the same: sentences for people, and whether zip refuses what never happens."""
 PATIENCE = "60"
 """Seconds that a test waits for what may never happen in changed code."""
+LONGEST = 300
+"""Seconds after which a change counts as noticed: a process that was forked beside threads may wait for ever."""
 SURVIVED, UNTESTED = 0, 33
 """How mutmut writes down a change that no test noticed, and one that no test reaches."""
 
@@ -104,6 +110,16 @@ def draw(copy: Path, room: str, number: int, seed: int) -> list[str]:
     return random.Random(seed).sample(names, min(number, len(names)))
 
 
+def end_those_that_wait(process: "subprocess.Popen[bytes]") -> None:
+    """Wait for mutmut, and end whatever of its changes takes longer than :data:`LONGEST`, as a limit of time would."""
+    while process.poll() is None:
+        time.sleep(1)
+        with contextlib.suppress(psutil.Error):
+            for child in psutil.Process(process.pid).children(recursive=True):
+                if time.time() - child.create_time() > LONGEST and "mutmut: " in " ".join(child.cmdline()):
+                    child.send_signal(signal.SIGXCPU)
+
+
 def try_room(room: str, number: int, seed: int) -> Counter[int | None]:
     """Return how many changes of a room ended how; those that lived are printed."""
     with tempfile.TemporaryDirectory() as folder:
@@ -115,7 +131,8 @@ def try_room(room: str, number: int, seed: int) -> Counter[int | None]:
         names = draw(copy, room, number, seed)
         mutmut = [str(Path(sys.executable).parent / "mutmut")]
         patient = os.environ | {"COPSE_PATIENCE": PATIENCE}
-        subprocess.run([*mutmut, "run", *names], cwd=copy, env=patient, stdin=subprocess.DEVNULL, check=False)
+        with subprocess.Popen([*mutmut, "run", *names], cwd=copy, env=patient, stdin=subprocess.DEVNULL) as process:
+            end_those_that_wait(process)
         codes: dict[str, int | None] = {}
         for meta in sorted((copy / "mutants").rglob("*.meta")):
             codes |= json.loads(meta.read_text("utf-8"))["exit_code_by_key"]
