@@ -20,7 +20,7 @@ from anonymizer.checking.linkage import LookAlikes
 from anonymizer.errors import CellError, ReadError
 from anonymizer.labelled.dates import write_dates
 from anonymizer.releasing.atoms import Atoms, atoms_of_levels, atoms_of_pieces
-from anonymizer.releasing.one_way import BoxReading, Made, OneWay, readings_of, texts_of
+from anonymizer.releasing.one_way import BoxReading, Made, OneWay, readings_of, scale_of_noise, texts_of
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Kind, Schema
 
@@ -28,6 +28,8 @@ ONE_WAY, BOXES = "one_way.csv", "boxes.csv"
 FIELDS = ("column", "cell", "low", "high", "level", "missing", "count", "weight")
 FIELDS_OF_BOXES = ("column", "text", "records", "boxes", "open", "sure")
 MOST_COUNT, MOST_ROWS = 2**53, 1_000_000
+FAR = 45
+"""Scales of noise that are never passed: once in 10¹⁹ counts."""
 REMEDY = "Use the packet as it was made."
 
 Tables = Mapping[str, tuple[Atoms, OneWay | None]]
@@ -91,9 +93,12 @@ def _csv(fields: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return file.getvalue()
 
 
-def tables_in(content: bytes, schema: Schema, made: Made) -> dict[str, tuple[Atoms, OneWay | None]]:
-    """Return the tables of a file ``one_way.csv``, by column; none of an empty file. Raises :class:`ReadError` for what
-    is none."""
+def tables_in(
+    content: bytes, schema: Schema, made: Made, n_records: int = MOST_COUNT
+) -> dict[str, tuple[Atoms, OneWay | None]]:
+    """Return the tables of a file ``one_way.csv``, by column; none of an empty file. ``n_records``: of the release, far
+    above which no noise leads: a number that large could be anything. Raises :class:`ReadError` for what is none."""
+    most = n_records + FAR * scale_of_noise(made.k, 1 if schema.person is None else n_records)
     try:
         rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
@@ -116,6 +121,8 @@ def tables_in(content: bytes, schema: Schema, made: Made) -> dict[str, tuple[Ato
         for cell, row in zip(cells, own, strict=True):
             if counts.setdefault(cell, _whole(row[5])) != _whole(row[5]):
                 _refuse("a cell has two counts")
+        if max(counts.values()) > most:
+            _refuse("a count is far above the rows of the release")
         if sorted(counts) != list(range(1, len(counts) + 1)):
             _refuse("its cells are not numbered one after another")
         try:

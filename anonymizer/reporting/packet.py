@@ -242,6 +242,7 @@ class PacketCheck:
         unread = f"{', '.join(UNREAD[self.audience][:-1])} and {UNREAD[self.audience][-1]}"
         return (
             f"Not read: {unread}. Their bytes are those of the manifest, and what they say was not compared.",
+            f"Not made again: the counts of {ONE_WAY}, which have noise.",
             self.signature,
             *self.more,
         )

@@ -121,9 +121,9 @@ def following(
         "dictionary.html": to_html(dictionary_document(entry)),
         "repeat.py": f"{_script(document, claim, audience)}\n",
     }
-    made = Made(*(claim.settings.get(name, "") for name in Made._fields))
+    made = Made(*(claim.settings.get(name, "") for name in Made._fields))._replace(k=int(claim.limits["k"]))
     classes = look_alikes(release.frame(), [column.name for column in release.generalized])
-    about = release, claim.schema, classes, tables_in(one_way, claim.schema, made), made
+    about = release, claim.schema, classes, tables_in(one_way, claim.schema, made, release.n_records), made
     boxes = dict(zip((ONE_WAY, BOXES), files_of(*about), strict=True)) | readers()
     return {path: text.encode() for path, text in texts.items()} | {"ddi-codebook.xml": codebook(entry)} | boxes
 

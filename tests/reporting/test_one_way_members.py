@@ -106,6 +106,16 @@ def test_packet__with_other_tables_is_seen(path: str, old: bytes, new: bytes, pr
     assert problem in difference
 
 
+def test_packet__cannot_hide_numbers_in_counts() -> None:
+    packed = dict(members())
+    lines = [line.split(b",") for line in packed[ONE_WAY].splitlines()]
+    for line in lines[1:]:
+        line[6] = b"19560314" + line[1]
+    packed[ONE_WAY] = b"".join(b",".join(line) + b"\n" for line in lines)
+    (difference, *_) = check_packet(with_manifest(packed)).differences
+    assert "a count is far above the rows of the release" in difference
+
+
 def test_tables__that_are_none_are_refused() -> None:
     schema, made, head = flow_of().schema, Made.of(flow_of().settings), ",".join(FIELDS)
     for rows in (
