@@ -92,12 +92,13 @@ class Proof:
         return f"{these}cannot tell. Use the {'' if self.beside_table else 'table, or the '}ledger."
 
     def sentences(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return all that there is to say, a sentence each. ``names``: of the files."""
+        """Return all that there is to say, a sentence each, what fails first. ``names``: of the files."""
+        limits = [(one.verdict, one.sentence[0].upper() + one.sentence[1:]) for one in self.limits]
+        verdicts = sorted([(self.verdict, self.sentence), *limits], key=lambda one: one[0] != "fails")
         pairs = self.pairs if self.files > 2 else ()
         same = "" if self.beside_table else DIFFERENT if self.persons is None else SAME
         return (
-            self.sentence,
-            *(one.sentence[0].upper() + one.sentence[1:] for one in self.limits),
+            *(sentence for _, sentence in verdicts),
             *(
                 f"{names[first]} and {names[second]}: at least {below:,} in groups of fewer than {self.k:,}."
                 for first, second, below in pairs

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import anonymizer as an
 from anonymizer.cells import Cell
 from anonymizer.checking import together as module
+from anonymizer.checking.cell_limits import CellLimit
 from anonymizer.checking.several import Proof, class_in_table, verify_together
 from anonymizer.checking.together import ReleasedClasses, Together, bounds, cells_meet, joins_of, together
 from tests import naive_verify as naive
@@ -293,6 +294,14 @@ def test_files__are_read_by_their_names(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_proof__says_what_it_is(proof: Proof, sentence: str) -> None:
     assert proof.sentence == sentence
+
+
+def test_proof__says_first_what_fails() -> None:
+    limits = tuple(CellLimit("l", "ill", 3.0, 1.0, 4, 9, verdict) for verdict in ("holds", "fails"))
+    first, *others = Proof(2, 2, "holds", 0, 9, (), limits=limits).sentences(["a.csv", "b.csv"])
+    assert first == "4 of 9 people are in groups with fewer than 3 values of ill (at worst 1)."
+    assert others[0] == Proof(2, 2, "holds", 0, 9, ()).sentence
+    assert len(others) == 3
 
 
 def test_verify_together__refuses_what_does_not_go_together() -> None:

@@ -275,6 +275,12 @@ def test_several_releases__one_of_which_is_another_file_prove_nothing_together()
     assert state.proof is None
 
 
+def test_a_release_with_two_reports__is_held_to_its_own() -> None:
+    app = dropped_at_once({"a.csv": FILES["csv"]}, [another()[1], REPORT])
+    [verdict] = app.session_state["workspace"].state(VerifyState).verdicts
+    assert verdict.is_whole
+
+
 def test_several_releases__wait_for_the_report_of_each() -> None:
     app = dropped_at_once({"a.csv": FILES["csv"], "b.csv": another()[0]}, [REPORT])
     assert "1 report is missing" in plain_text(app)

@@ -122,9 +122,7 @@ def judge(
 
 def reports_of(contents: Sequence[bytes], reports: Sequence[bytes]) -> list[bytes]:
     """Return the report of each of some files: the one that names its SHA-256; those that no report names have what is
-    left, in order. Raises :class:`ReadError` for two files and a report that is none."""
-    if len(contents) == 1:
-        return [*reports[:1]]
+    left, in order. Raises :class:`ReadError` for a report that is none."""
     names = {report: {*claim_from(report).outputs.values()} for report in reports}
     own = [next((report for report in reports if digest(one) in names[report]), None) for one in contents]
     others = iter([report for report in reports if report not in own] or reports)
