@@ -164,9 +164,9 @@ def of_isolation(case: Case) -> Iterable[str]:
     yield f"By column: {by_column}."
     odds = np.ceil(100 * np.exp(2 / max(2, case.flow.settings.k / 4))) / 100
     yield (
-        "The one-way tables of a packet have noise. To somebody who knows everybody else, the table of one column "
-        f"makes a value at most {odds:.2f} times as likely as another. Over columns, and over releases with "
-        "other tables, the odds multiply. The cells themselves have no such bound."
+        "The one-way tables of a packet have noise. Somebody who knows everybody else learns odds from them. "
+        f"One column makes a value at most {odds:.2f} times as likely as another. Over columns, and over releases "
+        "with other tables, the odds multiply. The cells themselves have no such bound."
     )
 
 

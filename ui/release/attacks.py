@@ -26,9 +26,9 @@ def attacks(ws: Workspace, release: Release) -> None:
     together(ws, release)
     singled_out(ws.flow.isolation)
     st.caption(
-        "The one-way tables of a packet have noise. To somebody who knows everybody else, the table of one column "
-        f"makes a value at most {odds_of(ws.k):.2f} times as likely as another. Over columns, and over releases with "
-        "other tables, the odds multiply. The cells themselves have no such bound."
+        "The one-way tables of a packet have noise. Somebody who knows everybody else learns odds from them. "
+        f"One column makes a value at most {odds_of(ws.k):.2f} times as likely as another. Over columns, and over "
+        "releases with other tables, the odds multiply. The cells themselves have no such bound."
     )
     groups_offer(ws, release)
     st.markdown(
