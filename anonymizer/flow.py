@@ -42,7 +42,7 @@ from anonymizer.measuring.coefficients import Agreement, Regression, agreement, 
 from anonymizer.measuring.distributions import Distribution, distributions
 from anonymizer.measuring.members import few_rows, has_classes, hold_out, outside_share, seed_for
 from anonymizer.measuring.points import EVERY_K, Point, tree_points
-from anonymizer.measuring.two_way import TwoWay, two_way_by_both
+from anonymizer.measuring.two_way import TwoWay, two_way_beside_even
 from anonymizer.measuring.utility import Utility, measure, node_ncp
 from anonymizer.measuring.weighted import Weighted, weighted
 from anonymizer.population.sample import WHOLE, Population
@@ -467,7 +467,7 @@ class Flow:
     @stage(*RELEASE)
     def distributions(self) -> tuple[Distribution, ...]:
         """Each generalized column before and after, the one that changed most first."""
-        return distributions(self.encoded, self.release)
+        return distributions(self.encoded, self.boxed)
 
     @stage(*RELEASE)
     def boxed(self) -> BoxedTable:
@@ -479,8 +479,8 @@ class Flow:
 
     @stage(*RELEASE)
     def two_way(self) -> TwoWay:
-        """The distances between two-way tables of the release, read evenly and raked, and those of the table."""
-        return two_way_by_both(self.encoded, self.boxed, self.kinds)
+        """The distances between two-way tables of the release, raked and read evenly, and those of the table."""
+        return two_way_beside_even(self.encoded, self.boxed, self.kinds)
 
     @stage("schema")
     def on_all(self) -> Regression | None:
@@ -495,7 +495,7 @@ class Flow:
     @stage(*RELEASE, "regression")
     def weighted(self) -> Weighted:
         """The figures of a survey before and after: means, totals, shares, correlations, a regression."""
-        shapes = self.release, self.encoded, self.boxed, self.two_way
+        shapes = self.encoded, self.boxed, self.two_way
         return weighted(self.treated, self.schema, *shapes, self.settings.regression, self.kinds)
 
     @stage(*TREE, "limits_beside_k", "population_asked", "numbers")

@@ -45,13 +45,14 @@ def range_counts(flow: Flow, rng: np.random.Generator) -> dict[str, float]:
         bins.append(bins_of(column.encoding, counts, MOST_BINS, MOST_LEVELS))
         before.append(bins[-1].of_code[codes])
     n = np.bincount(boxed.box[boxed.box >= 0], minlength=boxed.n_boxes)
-    spreads = {
-        reading: [
-            spread[of_box]
-            for spread, of_box in (column.shares(own, reading) for column, own in zip(boxed.columns, bins, strict=True))
-        ]
-        for reading in READINGS
-    }
+    spreads = {}
+    for how in READINGS:
+        readings = boxed.readings if how == "raked" else {}
+        pairs = (
+            column.shares(own, readings.get(column.encoding.name))
+            for column, own in zip(boxed.columns, bins, strict=True)
+        )
+        spreads[how] = [spread[of_box] for spread, of_box in pairs]
     errors: dict[str, list[float]] = {reading: [] for reading in (*READINGS, "alone")}
     for _ in range(QUERIES):
         columns = rng.choice(len(bins), min(len(bins), int(rng.integers(2, 4))), replace=False)
@@ -92,7 +93,7 @@ def main(arguments: Sequence[str]) -> None:
             flow = flow_of(name, k)
             flow.compute("release", "look_alikes", "remaining")
             begin = time.process_time()
-            flow.compute("boxed")
+            _ = [one.weights for one in flow.boxed.readings.values()]
             seconds = time.process_time() - begin
             tables = {reading: two_way(flow.encoded, flow.boxed, None, flow.kinds, reading) for reading in READINGS}
             off = [*(tables[reading].mean for reading in READINGS), tables["even"].mean_alone]

@@ -24,7 +24,7 @@ def main() -> None:
     try:
         if not groups_ready(ws):
             return
-        if not stages_ready(ws, "release", "verification", "utility", "after", "held_out", "judgement"):
+        if not stages_ready(ws, "release", "verification", "utility", "after", "held_out", "two_way", "judgement"):
             return
     except AnonymizerError as error:
         st.title("Ready", anchor=False)

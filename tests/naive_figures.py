@@ -14,7 +14,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
+from anonymizer.flow import Flow
+from anonymizer.measuring.coefficients import DRAWS
 from anonymizer.schema import Kind, Schema
+from tests.naive_margins import Part, expanded, parts_of, values_of
 from tests.naive_measures import slow_figures, two_way_tables
 from tests.test_pipeline_figures import INTERVAL, loss, members, number
 
@@ -81,10 +84,11 @@ class Risk:
 
 
 class Naive:
-    """All figures; ``link``: the unchanged column that tells which row is whose."""
+    """All figures; ``link``: the unchanged column that tells which row is whose; ``flow``: whose boxes say how they are
+    read."""
 
-    def __init__(self, original: bytes, released: bytes, schema: Schema, k: int, link: str) -> None:
-        self.schema, self.k = schema, k
+    def __init__(self, original: bytes, released: bytes, schema: Schema, k: int, link: str, flow: Flow) -> None:
+        self.schema, self.k, self.flow = schema, k, flow
         self.names, self.sensitive = list(schema.quasi_identifying), list(schema.sensitive)
         self.insensitive = list(schema.insensitive)
         self.unchanged = [name for name in schema.released if name not in self.names]
@@ -158,7 +162,7 @@ class Naive:
         """How far each two-way table is away: the share of rows in a wrong cell, and Hellinger's distance."""
         distances = {}
         for pair in [*combinations(self.names, 2), *product(self.names, self.sensitive)]:
-            before, after = two_way_tables(self.table, self.released, self.schema, *pair)
+            before, after = two_way_tables(self.table, self.released, self.schema, *pair, self.parts)
             both = np.array([(before[place], after[place]) for place in {*before, *after}])
             wrong, roots = np.abs(np.diff(both)).sum(), (np.diff(np.sqrt(both)) ** 2).sum()
             # Nothing of who was left out is in any cell after.
@@ -174,6 +178,22 @@ class Naive:
     def mean_distance(self) -> float:
         """The mean of these."""
         return float(np.mean(list(self.cross_tables.values())))
+
+    @cached_property
+    def mean_even(self) -> float:
+        """The same of boxes that are read evenly."""
+        distances = []
+        for pair in [*combinations(self.names, 2), *product(self.names, self.sensitive)]:
+            before, after = two_way_tables(self.table, self.released, self.schema, *pair)
+            wrong = sum(abs(before[place] - after[place]) for place in {*before, *after})
+            distances.append((wrong + self.left_out) / 2 / self.n)
+        return float(np.mean(distances))
+
+    @property
+    def baselines(self) -> str:
+        """What is said beside them."""
+        words = f"Read evenly: {percent(self.mean_even)}. One-way tables alone: {percent(self.mean_alone)}."
+        return words + " They would tell as much as this release." * (self.mean_distance >= self.mean_alone)
 
     @property
     def mean_alone(self) -> float:
@@ -196,20 +216,17 @@ class Naive:
 
     # What a survey says.
 
+    @cached_property
+    def parts(self) -> dict[str, list[list[tuple[Part, float]]]]:
+        """What may be said of each released row in the columns that have a one-way table, with its share."""
+        place, names = np.argsort(np.argsort(self.order)), self.flow.boxed.readings
+        return {name: [own[at] for at in place] for name in names for own in [parts_of(self.flow, name)]}
+
     def spread_out(self, name: str) -> pd.DataFrame:
-        """The released column, a row for each level of a set, with the share of the row; a withheld level is any of the
-        column's, and not missing."""
-        parts = []
-        is_number = self.schema[name].kind is Kind.NUMERIC
-        for row, cell in enumerate(self.released[name]):
-            if is_number:
-                parts.append((row, None if pd.isna(cell) else float(np.mean(ends_of(cell))), 1.0))
-                continue
-            levels = [None] if pd.isna(cell) else [None if one == "missing" else one for one in members(cell)]
-            if cell == "*":
-                levels = sorted(self.table[name].dropna().unique())
-            parts += [(row, level, 1 / len(levels)) for level in levels]
-        return pd.DataFrame(parts, columns=["row", name, "share"])
+        """The released column, a row for each level that a row may have, one for its mean number, with the share."""
+        rows = expanded(self.flow, name)
+        place = {row: at for at, row in enumerate(self.order)}
+        return rows.assign(row=rows["row"].map(place)).sort_values("row", kind="stable", ignore_index=True)
 
     @cached_property
     def survey(self) -> list[tuple[str, str, str, tuple[float, ...], tuple[float, ...]]]:
@@ -349,14 +366,15 @@ class Naive:
     def design(self, response: np.ndarray, numbers: bool) -> tuple[np.ndarray, np.ndarray]:
         """The terms of every row, original and released: a constant, numbers and dates, and levels but the first."""
         before, after = [np.ones(self.n)], [np.ones(len(self.released))]
+        draws, place = np.random.default_rng(DRAWS), np.argsort(np.argsort(self.order))
         for name in self.names:
+            own = pd.Series(values_of(self.flow, name, draws), dtype=object).iloc[place].reset_index(drop=True)
             if self.schema[name].kind is not Kind.CATEGORICAL:
                 assert not self.table[name].isna().any()
                 values = self.table[name].map(number).to_numpy(float)
-                middles = {cell: np.mean(np.clip(ends_of(cell), values.min(), values.max()))
-                           for cell in self.released[name].unique()}  # fmt: skip
                 before.append(values)
-                after.append(self.released[name].map(middles).to_numpy(float))
+                unit = 86_400e6 if self.schema[name].kind is Kind.DATE else 1
+                after.append(np.clip(own.to_numpy(float) / unit, values.min(), values.max()))
                 continue
             texts = self.table[name].where(self.table[name].notna(), "missing")
             count, inside = Counter(texts), Counter(texts[response == 1])
@@ -369,19 +387,16 @@ class Naive:
             alone = [level for level in often[1:] if least([level]) >= 10][:11]
             others = [level for level in often[1:] if level not in alone]
             terms = [[level] for level in alone] + [others] * (least(others) >= 10)
-            sets = [
-                often if cell == "*" else ["missing"] if pd.isna(cell) else members(cell)
-                for cell in self.released[name]
-            ]
             for term in terms:
                 before.append(texts.isin(term).to_numpy(float))
-                after.append(np.array([len(set(levels) & set(term)) / len(levels) for levels in sets]))
+                after.append(own.where(own.notna(), "missing").isin(term).to_numpy(float))
         return np.column_stack(before), np.column_stack(after)
 
     @cached_property
-    def coefficients(self) -> tuple[int, int]:
-        """How many coefficients there are, and how many of the release lie in the original's 95% intervals."""
-        target, inside = self.schema.target, []
+    def coefficients(self) -> tuple[int, int, float]:
+        """How many coefficients there are, how many of the release lie in the original's 95% intervals, and the median
+        distance in standard errors."""
+        target, inside, distances = self.schema.target, [], []
         numbers = self.schema[target].kind is not Kind.CATEGORICAL
         if numbers:
             responses = [(self.table[target].to_numpy(float), self.released[target].to_numpy(float))]
@@ -404,7 +419,8 @@ class Naive:
             again = np.full(x.shape[1], np.nan)
             again[places] = fit(boxes[:, places], new, numbers)[0]
             inside += (abs(again - estimate) <= reach)[1:].tolist()
-        return len(inside), sum(inside)
+            distances += (abs(again - estimate) / error)[1:].tolist()
+        return len(inside), sum(inside), float(np.nanmedian(distances))
 
 
 def fit(x: np.ndarray, y: np.ndarray, linear: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -4,12 +4,18 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
+from anonymizer.cells import Cell
 from anonymizer.flow import Flow
+from anonymizer.growing.encode import Encoding
 from anonymizer.measuring.bins import bins_of
+from anonymizer.releasing.one_way import BoxReading
 from anonymizer.schema import Kind
 from tests.naive_measures import NaiveBins
 
+Part = tuple[float, float, float] | str | None
+"""What may be said of somebody: from a number to another in steps of 1, of a day or none; a level; or missing."""
 Box = tuple[int, list[int], list[int]]
 """Its records, the atoms that it leaves open, and those of them that somebody surely has."""
 
@@ -84,6 +90,86 @@ def rake(boxes: Sequence[Box], start: Sequence[float], cells: Sequence[Sequence[
                 weights[atom] *= min(20.0, max(1 / 20, count / now)) if now else 1.0
         weights = [max(weight / max(weights), 1e-9) for weight in weights]
     return best
+
+
+def parts_of(flow: Flow, name: str) -> list[list[tuple[Part, float]]]:
+    """What the box of each record that is there says of a column, with its share: the records as the table has them."""
+    column, reading = flow.release[name], flow.boxed.readings.get(name)
+    encoding = flow.encoded.encodings[flow.encoded.names.index(name)]
+    cell_of, box_of = dict(zip(flow.release.order, column.index, strict=True)), {}
+    if reading is not None:
+        box_of = dict(zip(flow.release.order, flow.look_alikes.class_of, strict=True))
+    memory: dict[tuple[int, int], list[tuple[Part, float]]] = {}
+    parts = []
+    for record in sorted(cell_of):
+        kind = -1 if reading is None else int(reading.boxes.kind[box_of[record]])
+        key = int(cell_of[record]), kind
+        if key not in memory:
+            memory[key] = _parts(column.cells[key[0]], encoding, reading, kind)
+        parts.append(memory[key])
+    return parts
+
+
+def _parts(cell: Cell, encoding: Encoding, reading: BoxReading | None, kind: int) -> list[tuple[Part, float]]:
+    if reading is None and not encoding.is_interval:
+        levels = [encoding.text(code) for code in range(encoding.n_codes)]
+        members = levels if cell.withheld else [*cell.levels, *[None] * cell.missing]
+        weights = dict(zip(members, cell.counts or [1] * len(members), strict=True))
+        return [(one, weights.get(one, 0) / sum(weights.values())) for one in levels]
+    if reading is None:
+        if cell.low is None:
+            return [(None, 1.0)]
+        return [((cell.low, cell.high, 0.0), 1 - cell.missing / 2), (None, cell.missing / 2)]
+    atoms, shares = reading.atoms, reading.shares[kind].toarray()[0]
+    if atoms.levels:
+        return [(level, shares[place]) for place, level in enumerate([*atoms.levels, *[None] * atoms.missing])]
+    parts: list[tuple[Part, float]] = []
+    for place in range(len(atoms.low)):
+        ends = [end for end in (atoms.low[place], atoms.high[place]) if math.isfinite(end)]
+        parts.append(((ends[0], ends[-1], atoms.gap), shares[place]))
+    if cell.estimate:
+        parts = [((cell.low, cell.low, 0.0), sum(share for _, share in parts))]
+    return parts + [(None, shares[-1])] * atoms.missing
+
+
+def middle(part: Part) -> float | str | None:
+    return (part[0] + part[1]) / 2 if isinstance(part, tuple) else part
+
+
+def expanded(flow: Flow, name: str) -> pd.DataFrame:
+    """A row for each level that a record may have, one for its mean number and one for missing, with the share."""
+    rows = []
+    for record, parts in zip(sorted(flow.release.order), parts_of(flow, name), strict=True):
+        numbers = [(middle(part), share) for part, share in parts if isinstance(part, tuple)]
+        present = sum(share for _, share in numbers)
+        if present:
+            rows.append((record, sum(number * share for number, share in numbers) / present, present))
+        rows += [(record, part, share) for part, share in parts if not isinstance(part, tuple) and share]
+    return pd.DataFrame(rows, columns=["row", name, "share"])
+
+
+def values_of(flow: Flow, name: str, rng: np.random.Generator) -> list[float | str | None]:
+    """A value of each record that is there, as the measures draw it."""
+    parts, encoding = parts_of(flow, name), flow.encoded.encodings[flow.encoded.names.index(name)]
+    which = rng.random(len(parts))
+    places = rng.random(len(parts)) if encoding.is_interval else which
+    values: list[float | str | None] = []
+    for own, at, place in zip(parts, which, places, strict=True):
+        total, below = sum(share for _, share in own), 0.0
+        for part, share in own:  # noqa: B007
+            below += share
+            if below > at * total:
+                break
+        if isinstance(part, tuple):
+            low, high, step = part
+            if step:
+                values.append(low + step * math.floor(place * (round((high - low) / step) + 1)))
+            else:
+                low, high = (min(max(end, encoding.domain[0]), encoding.domain[1]) for end in (low, high))
+                values.append(low + place * (high - low))
+        else:
+            values.append(part)
+    return values
 
 
 def raked_mean(flow: Flow) -> float:

@@ -3,7 +3,6 @@
 import itertools
 import math
 from collections import Counter, defaultdict
-from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -11,7 +10,6 @@ import pandas as pd
 from scipy.stats import t as student
 
 from anonymizer.cells import Cell, parse_cell
-from anonymizer.releasing.expand import expand
 from anonymizer.schema import Kind, Schema
 
 BINS, ALONE = 10, 12
@@ -92,11 +90,39 @@ class NaiveBins:
             shares[place] += left * max(0.0, overlap) / (last - first)
         return dict(shares)
 
+    def shares_of_parts(self, parts) -> dict[object, float]:
+        """The share of each bin, of what may be said of somebody."""
+        shares: Counter = Counter()
+        heaps = [part[0] for part, _ in parts if isinstance(part, tuple) and part[0] == part[1]]
+        for part, share in parts:
+            if share and not isinstance(part, tuple):
+                shares[self.of(part)] += share
+            elif share:
+                for place, own in self.spread_of(part, heaps).items():
+                    shares[place] += share * own
+        return shares
+
+    def spread_of(self, part, heaps) -> dict[int, float]:
+        """How much of an atom lies in each bin: of whole numbers each but the heaps in it."""
+        unit = 86_400e6 if self.kind is Kind.DATE else 1
+        low, high, step = (end / unit for end in part)
+        low, high = max(low, self.domain[0]), min(high, self.domain[1])
+        if step and self.whole:
+            values = [low + step * place for place in range(round((high - low) / step) + 1)]
+            inside = [at for at in values if low == high or at not in [heap / unit for heap in heaps]] or values
+            places = [max(place for place in range(BINS) if self.edges[place] <= at or place == 0) for at in inside]
+            return {place: count / len(inside) for place, count in Counter(places).items()}
+        if low >= high:
+            return {max(place for place in range(BINS) if self.edges[place] <= low or place == 0): 1.0}
+        ends = [(max(low, self.edges[at]), min(high, self.edges[at + 1])) for at in range(BINS)]
+        return {at: max(0.0, last - first) / (high - low) for at, (first, last) in enumerate(ends)}
+
 
 def two_way_tables(
-    table: pd.DataFrame, released: pd.DataFrame, schema: Schema, first: str, second: str
-) -> tuple[Counter, Counter]:
-    """One two-way table before and after, in records. ``released``: cells as text, in any order of the rows."""
+    table: pd.DataFrame, released: pd.DataFrame, schema: Schema, first: str, second: str, parts=None,
+) -> tuple[Counter, Counter]:  # fmt: skip
+    """One two-way table before and after, in records. ``released``: cells as text, in any order of the rows; ``parts``:
+    what may be said of each row in some columns, with its share; others are read evenly."""
     before: Counter = Counter()
     after: Counter = Counter()
     quasi = schema.quasi_identifying
@@ -107,10 +133,12 @@ def two_way_tables(
         bins[name] = NaiveBins(table[name], column.kind, column.domain, whole=False if numeric else None)
     for values in table[[first, second]].itertuples(index=False):
         before[tuple(bins[name].of(value) for name, value in zip((first, second), values, strict=True))] += 1
-    for texts in released[[first, second]].itertuples(index=False):
+    for row, texts in enumerate(released[[first, second]].itertuples(index=False)):
         sides = []
         for name, text in zip((first, second), texts, strict=True):
-            if name in quasi:
+            if parts is not None and name in parts:
+                sides.append(bins[name].shares_of_parts(parts[name][row]))
+            elif name in quasi:
                 cell = parse_cell(None if pd.isna(text) else str(text), schema[name].kind)
                 sides.append(bins[name].shares(cell))
             else:
@@ -196,53 +224,3 @@ def slow_overlap(first: tuple[float, ...], second: tuple[float, ...]) -> float:
 def interval(figure: tuple[float, ...]) -> str:
     value, _, low, high = figure
     return f"{value:,.6g} ({low:,.6g} to {high:,.6g})"
-
-
-def survey_figures(table: pd.DataFrame, released: pd.DataFrame, schema: Schema, internal: bool) -> dict[str, str]:
-    """The figures of a survey without weights that a report shows, from the original and the released rows."""
-    figures = {}
-    quasi = [name for name in schema.quasi_identifying if schema[name].kind is not Kind.DATE]
-    declared = [
-        replace(column, domain=sorted(set(table[column.name].dropna()))) if column.kind is Kind.CATEGORICAL else column
-        for column in (schema[name] for name in quasi)
-    ]
-    public = Schema(tuple(declared))
-    apart = {}
-    for name in quasi:
-        after = expand(released[[name]].assign(row=range(len(table))), public, columns=[name], weight="share")
-        before = table[[name]].assign(row=range(len(table)), share=1.0)
-        apart[name] = after
-        numeric = schema[name].kind is Kind.NUMERIC
-        levels = [None] if numeric else [*public[name].domain, "missing"]
-        laps = []
-        for level in levels:
-            ends = [
-                slow_figures(people, people["share"], name, level, table.reset_index(drop=True), {})
-                for people in (before, after)
-            ]
-            for what in ends[0]:
-                lap = slow_overlap(ends[0][what], ends[1][what])
-                key = f"weighted.{what}.{name}"
-                if numeric:
-                    figures[f"{key}.overlap"] = f"{lap:.{4 if internal else 2}f}"
-                if numeric and internal:
-                    figures |= {f"{key}.before": interval(ends[0][what]), f"{key}.after": interval(ends[1][what])}
-            if level != "missing" or ends[0]["share"][0] or ends[1]["share"][0]:
-                laps.append(slow_overlap(*(end["mean" if numeric else "share"] for end in ends)))
-        if not numeric:
-            figures[f"weighted.shares.{name}.overlap"] = f"{np.mean(laps):.{4 if internal else 2}f}"
-    numbers = [name for name in schema.released if schema[name].kind is Kind.NUMERIC]
-    for first, second in itertools.combinations(numbers, 2):
-        if {first, second} & set(quasi):
-            own, other = (first, second) if first in quasi else (second, first)
-            people = apart[own].assign(other=released[other].to_numpy()[apart[own]["row"]]).dropna()
-            both = table[[own, other]].dropna()
-            old = np.corrcoef(both[own], both[other])[0, 1]
-            cov = np.cov(people[own], people["other"], aweights=people["share"])
-            figures[f"correlation.{first}.{second}"] = f"{cov[0, 1] / math.sqrt(cov[0, 0] * cov[1, 1]) - old:+.4f}"
-    pairs = [
-        *itertools.combinations(schema.quasi_identifying, 2),
-        *itertools.product(schema.quasi_identifying, schema.sensitive),
-    ]
-    figures["hellinger"] = f"{np.mean([hellinger_distance(table, released, schema, *pair) for pair in pairs]):.4f}"
-    return figures

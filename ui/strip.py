@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
-from anonymizer.drawing.charts import two_way_sentence
+from anonymizer.drawing.charts import baselines_sentence, two_way_sentence
 from anonymizer.gate.finding import Gate
 from anonymizer.measuring.utility import cut_error, cut_gcp
 from anonymizer.releasing.generalize import INTERVALS
@@ -161,4 +161,5 @@ def tables(ws: Workspace) -> list[Figure]:
     two_way = ws.flow.two_way if ws.ready("two_way") else None
     if two_way is None or two_way.mean is None:
         return []
-    return [Figure("Cross tables off", share(two_way.mean), f"{two_way_sentence(two_way)}.")]
+    value = share(two_way.mean) if two_way.is_worth_it else f":orange[{share(two_way.mean)}]"
+    return [Figure("Cross tables off", value, f"{two_way_sentence(two_way)}. {baselines_sentence(two_way)}")]

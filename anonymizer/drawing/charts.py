@@ -193,7 +193,7 @@ def numbers_figure(numeric: "NumericRisk", node: int) -> Any:
 
 
 def distribution_figure(column: "Distribution") -> Any:
-    """Return a figure of one column: bars of the original, and the released cells read evenly (a line, or bars)."""
+    """Return a figure of one column: bars of the original, and of the release as it is read (a line, or bars)."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -236,12 +236,16 @@ def distribution_figure(column: "Distribution") -> Any:
     return figure
 
 
+BY_TABLES = "Ranges and sets are read by the one-way tables of the packet."
+"""How measures read a release."""
+
+
 def moved_sentence(column: "Distribution") -> str:
     """Return the share of a column that moved, as the title of its figure."""
     name = column.title or column.name
     if column.moved < 0.0005:
         return f"{name} is distributed as before"
-    return f"{name}: read evenly, {share(column.moved)} of the rows are in another bar"
+    return f"{name}: {share(column.moved)} of the rows are in another bar"
 
 
 def loss_sentence(ncp_by_column: Mapping[str, float], gcp: float) -> str:
@@ -258,6 +262,15 @@ def two_way_sentence(two_way: "TwoWay") -> str:
     return "" if mean is None else f"Cross tables show {share(mean)} of the rows in a wrong cell, on average"
 
 
+def baselines_sentence(two_way: "TwoWay") -> str:
+    """Return how far boxes that are read evenly, and one-way tables alone, are off beside two-way tables; "" where
+    there is no such table."""
+    if two_way.even is None or two_way.even.mean is None or two_way.mean_alone is None:
+        return ""
+    words = f"Read evenly: {share(two_way.even.mean)}. One-way tables alone: {share(two_way.mean_alone)}."
+    return words if two_way.is_worth_it else f"{words} They would tell as much as this release."
+
+
 def worst_table_sentence(two_way: "TwoWay") -> str:
     """Return which two-way table changes most; "" where there is none."""
     if two_way.worst is None:
@@ -270,9 +283,10 @@ def coefficients_sentence(agreement: "Agreement | None") -> str:
     """Return how many coefficients of a regression the release leaves where they were; "" where there is none."""
     if agreement is None:
         return ""
+    off = "" if agreement.distance is None else f"; half are at most {agreement.distance:.1f} standard errors off"
     return (
         f"Of {plural(agreement.coefficients, 'coefficient')} of a {agreement.model} of {agreement.target}, "
-        f"{agreement.inside:,} ({agreement.share:.1%}) lie inside the original's 95% interval"
+        f"{agreement.inside:,} ({agreement.share:.1%}) lie inside the original's 95% interval{off}"
     )
 
 

@@ -14,7 +14,7 @@ from anonymizer.growing.encode import EncodedTable, Encoding, encode_column
 from anonymizer.measuring.bins import Bins
 from anonymizer.measuring.predict import cell_of, features_of
 from anonymizer.measuring.utility import cell_ncp
-from anonymizer.releasing.expand import possible
+from anonymizer.releasing.expand import middle_of
 from anonymizer.releasing.one_way import BoxReading, ByTables
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Column, Kind
@@ -22,6 +22,14 @@ from anonymizer.values import numbers_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+
+
+def _ends(cell: Cell, encoding: Encoding) -> tuple[float, float]:
+    """Return the ends of a cell of numbers within the domain; of one that says nothing, those of the domain."""
+    low, high = encoding.domain
+    if cell.low is None or cell.high is None:
+        return low, high
+    return min(max(cell.low, low), high), min(max(cell.high, low), high)
 
 
 class BoxedColumn(NamedTuple):
@@ -40,7 +48,37 @@ class BoxedColumn(NamedTuple):
         ``reading``: of the boxes, ``None`` for evenly."""
         if reading is None:
             return bins.shares(self.cells), self.of_box
-        return np.asarray(reading.boxes.shares(reading.weights) @ bins.of_atoms(reading.atoms)), reading.boxes.kind
+        return np.asarray(reading.shares @ bins.of_atoms(reading.atoms)), reading.boxes.kind
+
+    def levels(self, reading: BoxReading | None) -> tuple[Floats, NDArray[np.integer]]:
+        """Return the same of each code of a column of levels (rows, codes)."""
+        n_codes = self.encoding.n_codes
+        return self.shares(Bins(self.encoding, None, np.arange(n_codes), n_codes), reading)
+
+    def numbers(self, reading: BoxReading | None) -> tuple[Floats, Floats, NDArray[np.integer]]:
+        """Return the mean of the numbers that boxes say (rows,), how much of boxes has one (rows,), and the row of each
+        box (boxes,). A cell that is a mean or median says that number, and one that is read evenly its middle."""
+        plain = [(middle_of(cell), 1 - cell.missing / 2) if cell.low is not None else (0.0, 0.0) for cell in self.cells]
+        number, present = np.array(plain).reshape(-1, 2).T
+        if reading is None:
+            return number, present, self.of_box
+        atoms, boxes = reading.atoms, reading.boxes
+        sums = reading.shares[:, : atoms.values] @ np.column_stack([atoms.middles, np.ones(atoms.values)])
+        says_one = np.array([cell.estimate for cell in self.cells])[boxes.cell]
+        means = np.divide(sums[:, 0], sums[:, 1], out=np.zeros(len(sums)), where=sums[:, 1] > 0)
+        return np.where(says_one, number[boxes.cell], means), sums[:, 1], boxes.kind
+
+    def draw_numbers(self, box: Rows, reading: BoxReading | None, draws: np.random.Generator) -> Floats:
+        """Return a number or date of each of n records, NaN for missing, at random by what its ``box`` (n,) says."""
+        which, places = draws.random(len(box)), draws.random(len(box))
+        low, high = np.array([_ends(cell, self.encoding) for cell in self.cells]).reshape(-1, 2)[self.of_box[box]].T
+        if reading is None:
+            _, present, of_box = self.numbers(None)
+            return np.where(which < present[of_box[box]], low + places * (high - low), np.nan)
+        atom = reading.draw(box, which)
+        numbers = reading.atoms.numbers(atom, places)
+        says_one = np.array([cell.estimate for cell in self.cells])[self.of_box[box]]
+        return np.where(says_one & ~np.isnan(numbers), low, numbers)
 
     def losses(self) -> Floats:
         """Return the NCP of the column in each box, (boxes,)."""
@@ -87,6 +125,11 @@ class BoxedTable:
     def readings(self) -> dict[str, BoxReading]:
         """How boxes are read in each column that is not read evenly."""
         return {} if self.by_tables is None else self.by_tables.readings
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [column.encoding.name for column in self.columns]
 
     @property
     def n_boxes(self) -> int:
@@ -141,40 +184,39 @@ def values_before(table: pd.DataFrame, column: Column) -> Values:
     return Values(column, codes, nothing, nothing, np.eye(len(levels) + 1), levels)
 
 
-def records_of(release: Release) -> Rows:
-    """Return the original rows of a release, ascending, without those that were left out."""
-    there = np.zeros(int(release.order.max(initial=-1)) + 1, dtype=np.bool_)
-    there[release.order] = True
-    return np.flatnonzero(there)
-
-
-def rows_of_records(release: Release) -> Rows:
-    """Return the released row of each record, in the order of the records, without those that were left out."""
-    row_of = np.full(int(release.order.max(initial=-1)) + 1, -1, dtype=np.int64)
-    row_of[release.order] = np.arange(release.n_records)
-    return row_of if len(row_of) == release.n_records else row_of[row_of >= 0]
-
-
-def values_after(release: Release, before: Values, rows: Rows | None = None, records: Rows | None = None) -> Values:
-    """Return what the released cells say of a column, in the order of the original rows, without those that were left
-    out, as :func:`anonymizer.releasing.expand.expand` reads them beside the data dictionary: a withheld level is any of
-    the column's, in equal parts. ``rows``: the released rows to be read, all when not given; ``records``: the rows of
-    ``before`` that became these."""
-    released = release[before.column.name]
-    if released.index is None:
-        return replace(before, of_row=before.of_row[records_of(release) if records is None else records])
-    of_row = np.take(released.index, rows_of_records(release) if rows is None else rows)
-    column = before.column if before.is_number else replace(before.column, domain=released.domain or None)
-    options = [possible(cell, column) for cell in released.cells]
+def values_after(boxed: BoxedTable, before: Values, records: Rows, draws: np.random.Generator | None = None) -> Values:
+    """Return what a release says of a column for some records (n',), none of which was left out. Sensitive and
+    insensitive columns stay as they are; ``draws``: for values that are drawn from the boxes, instead of their
+    expected numbers and shares."""
+    position = boxed.names.index(before.column.name) if before.column.name in boxed.names else None
+    if position is None:
+        return replace(before, of_row=before.of_row[records])
+    boxes, column = boxed.box[records], boxed.columns[position]
+    reading = boxed.readings.get(before.column.name)
     if before.is_number:
-        pairs = [[(v, share) for v, share in zip(*option, strict=True) if v is not None] for option in options]
-        present = np.array([sum(share for _, share in pair) for pair in pairs])
-        number = np.array([sum(v * share for v, share in pair) for pair in pairs])
-        number = np.divide(number, present, out=np.zeros(len(pairs)), where=present > 0)
-        return Values(before.column, of_row, number, present, before.shares)
+        if draws is not None:
+            number = column.draw_numbers(boxes, reading, draws)
+            there = np.isfinite(number)
+            own = np.where(there, number, 0.0), there.astype(np.float64)
+            return Values(before.column, np.arange(len(records)), *own, before.shares)
+        number, present, of_box = column.numbers(reading)
+        return Values(before.column, of_box[boxes], number, present, before.shares)
+    shares, of_box = column.levels(reading)
     place = {level: number for number, level in enumerate(before.levels)}
-    shares = np.zeros((len(options), len(before.levels) + 1))
-    for row, option in enumerate(options):
-        for level, share in zip(*option, strict=True):
-            shares[row, len(place) if level is None else place[level]] += share
-    return Values(before.column, of_row, before.number, before.present, shares, before.levels)
+    moved = np.zeros((len(shares), len(place) + 1))
+    for code in range(column.encoding.n_codes):
+        text = column.encoding.text(code)
+        moved[:, -1 if text is None else place[text]] += shares[:, code]
+    of_row = of_box[boxes]
+    if draws is not None:
+        of_row, moved = pick(moved, of_row, draws), np.eye(len(place) + 1)
+    return replace(before, of_row=of_row, shares=moved)
+
+
+def pick(shares: Floats, row: NDArray[np.integer], draws: np.random.Generator) -> Rows:
+    """Return a column of some ``shares`` (rows, c) for each of n records, by the shares of its ``row`` (n,)."""
+    ends = np.cumsum(shares, axis=1).reshape(-1)
+    c = shares.shape[1]
+    ends += np.repeat(np.arange(len(shares)), c) * 2.0
+    at = row * 2.0 + draws.random(len(row)) * (ends[row * c + c - 1] - row * 2.0)
+    return np.asarray(np.minimum(np.searchsorted(ends, at, "right") - row * c, c - 1), np.int64)

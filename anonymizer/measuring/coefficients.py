@@ -7,9 +7,10 @@ of two classes, or of each of the :data:`MOST_CLASSES` most frequent ones agains
 term, as a share of its domain; "missing" is one more. Levels are one term each but the most frequent one; those with
 fewer than :data:`FEWEST` people (of a class: in it or out of it), and all beyond :data:`MOST_LEVELS`, count together.
 
-Of a released cell a model sees the middle of an interval and the share of each level, as in
-:mod:`anonymizer.measuring.predict`. Terms that follow from those before them are left out; a coefficient that the
-release cannot estimate does not agree.
+Of a release a regression sees a value of each row that is drawn from its box, by the shares that the box is read with;
+middles and shares themselves are nobody's values, and coefficients of them are far off. The draws are the same each
+time. Terms that follow from those before them are left out; a coefficient that the release cannot estimate does not
+agree.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,13 +24,15 @@ from anonymizer.checking.linkage import LookAlikes, classes_of
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.growing.threads import one_thread
 from anonymizer.measuring.bins import Bins
-from anonymizer.measuring.boxed import BoxedColumn, BoxedTable
+from anonymizer.measuring.boxed import BoxedColumn, BoxedTable, pick
 from anonymizer.measuring.predict import cell_of, features_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 CONFIDENCE = 0.95
+DRAWS = 0
+"""Seed of the values that are drawn from boxes."""
 FEWEST = 10
 """People for a term of its own; also, for each term of a regression."""
 MOST_CLASSES = 5
@@ -53,7 +56,7 @@ class Fit:
 
     ``response`` (n,); ``term_of_code``: for each quasi-identifier the term of each code, see :func:`terms_of_codes`;
     ``places`` (m,): where its terms stand among all; ``estimate``, ``low``, ``high`` (m,): the coefficients and the
-    ends of their intervals.
+    ends of their intervals; ``error`` (m,): their standard errors.
     """
 
     response: Floats
@@ -62,6 +65,7 @@ class Fit:
     estimate: Floats
     low: Floats
     high: Floats
+    error: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +80,14 @@ class Regression:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Of how many ``coefficients`` of the original that of the release is ``inside`` its 95% interval."""
+    """Of how many ``coefficients`` of the original that of the release is ``inside`` its 95% interval; ``distance``:
+    the median distance of the two in standard errors of the original, ``None`` where the release estimates none."""
 
     target: str
     logistic: bool
     coefficients: int
     inside: int
+    distance: float | None = None
 
     @property
     def share(self) -> float:
@@ -101,6 +107,7 @@ class Agreement:
             "coefficients": self.coefficients,
             "inside_interval_of_original": self.inside,
             "share": self.share,
+            "median_distance_in_standard_errors": self.distance,
             "confidence": CONFIDENCE,
         }
 
@@ -118,25 +125,54 @@ def regression_of(encoded: EncodedTable, target: str | None) -> Regression | Non
 
 def agreement(regression: Regression, boxed: BoxedTable) -> Agreement:
     """Return how many coefficients of the boxes lie in the intervals of the records that are in them."""
-    with one_thread():
-        inside = [_inside(fit, boxed, regression.logistic) for fit in regression.fits]
-    return Agreement(regression.target, regression.logistic, sum(map(len, inside)), int(sum(map(np.sum, inside))))
-
-
-def _inside(fit: Fit, boxed: BoxedTable, is_logistic: bool) -> NDArray[np.bool_]:
-    """Return of each coefficient but the constant whether that of the boxes lies in its interval."""
     there = boxed.box >= 0  # who was left out is in no regression of the release
-    box = boxed.box[there]
-    count = np.bincount(box, minlength=boxed.n_boxes).astype(np.float64)
-    rows = np.flatnonzero(count)
-    terms = [_term(column, of_code) for column, of_code in zip(boxed.columns, fit.term_of_code, strict=True)]
-    design = Design([Term(values, of_box[rows]) for values, of_box in terms], count[rows])
-    response = np.bincount(box, fit.response[there], boxed.n_boxes)[rows] / count[rows]
+    rows, distances, inside = draw(boxed, boxed.box[there]), [], []
+    with one_thread():
+        for fit in regression.fits:
+            estimate = _estimate(fit, boxed, rows, there, regression.logistic)
+            inside.append(((fit.low <= estimate) & (estimate <= fit.high))[1:])
+            distances.append((np.abs(estimate - fit.estimate) / fit.error)[1:])
+    off = np.concatenate(distances)
+    distance = float(np.median(off[np.isfinite(off)])) if np.isfinite(off).any() else None
+    return Agreement(regression.target, regression.logistic, len(off), int(np.concatenate(inside).sum()), distance)
+
+
+def draw(boxed: BoxedTable, box: Rows) -> list[Rows | Floats]:
+    """Return for each column what is drawn of each of n records: a code, or a number as a share of the domain and NaN
+    for missing. ``box`` (n,): of each record."""
+    draws = np.random.default_rng(DRAWS)
+    columns: list[Rows | Floats] = []
+    for column in boxed.columns:
+        reading = boxed.readings.get(column.encoding.name)
+        if column.encoding.is_interval:
+            low, high = column.encoding.domain
+            numbers = np.clip(column.draw_numbers(box, reading, draws), low, high)
+            columns.append((numbers - low) / (high - low) if high > low else numbers - low)
+        else:
+            shares, of_box = column.levels(reading)
+            columns.append(pick(shares, of_box[box], draws))
+    return columns
+
+
+def _estimate(
+    fit: Fit, boxed: BoxedTable, rows: Sequence[Rows | Floats], there: NDArray[np.bool_], is_logistic: bool
+) -> Floats:
+    """Return the coefficients of a regression on rows that were drawn (m,), NaN where they say nothing of one."""
+    terms = []
+    for column, of_code, values in zip(boxed.columns, fit.term_of_code, rows, strict=True):
+        count = int(of_code.max(initial=0)) + 1
+        if column.encoding.is_interval:
+            missing = np.isnan(values)
+            both = np.column_stack([np.where(missing, 0.5, values), missing])
+            terms.append(Term(both[:, :count], np.arange(len(values))))
+        else:
+            terms.append(Term(np.eye(count)[:, 1:], of_code[values]))
+    design = Design(terms, np.ones(len(rows[0])))
     places = independent(design.gram()[np.ix_(fit.places, fit.places)])
     estimate = np.full(len(fit.places), np.nan)
     model = logistic if is_logistic else linear
-    estimate[places] = model(design, fit.places[places], response, fit.estimate[places])[0]
-    return np.asarray((fit.low <= estimate) & (estimate <= fit.high))[1:]
+    estimate[places] = model(design, fit.places[places], fit.response[there], fit.estimate[places])[0]
+    return estimate
 
 
 class Design:
@@ -244,8 +280,9 @@ def _fit_of(encoded: EncodedTable, alike: LookAlikes, response: Floats) -> Fit |
     estimate, variance = model(design, places, mean, np.zeros(len(places)))
     if np.isnan(estimate).any():
         return None
-    reach = _reach(n - len(places) if encoded.by_numbers else None) * np.sqrt(variance)
-    return Fit(response, tuple(of_code), places, estimate, estimate - reach, estimate + reach)
+    error = np.sqrt(variance)
+    reach = _reach(n - len(places) if encoded.by_numbers else None) * error
+    return Fit(response, tuple(of_code), places, estimate, estimate - reach, estimate + reach, error)
 
 
 def terms_of_codes(

@@ -1,4 +1,4 @@
-"""How a column is distributed before and after: what somebody sees who reads every released cell evenly."""
+"""How a column is distributed before and after: what somebody sees who reads boxes by one-way tables, or evenly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from anonymizer.cells import Cell
 from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.measuring.bins import Bins, bins_of, whole_step
-from anonymizer.releasing.release import Release
+from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.schema import Kind
 from anonymizer.values import value_text
 
@@ -48,35 +48,41 @@ class Distribution:
         return float(gap / 2 / total) if total else 0.0
 
 
-def distributions(encoded: EncodedTable, release: Release) -> tuple[Distribution, ...]:
+def distributions(encoded: EncodedTable, boxed: BoxedTable) -> tuple[Distribution, ...]:
     """Return every generalized column before and after, the one that changed most first."""
-    columns = (distribution(encoded, release, name) for name in encoded.names)
+    columns = (distribution(encoded, boxed, name) for name in encoded.names)
     return tuple(sorted(columns, key=lambda column: -column.moved))
 
 
-def distribution(encoded: EncodedTable, release: Release, name: str) -> Distribution:
+def distribution(encoded: EncodedTable, boxed: BoxedTable, name: str) -> Distribution:
     """Return a generalized column of a release beside the encoded original, in the bins of
     :func:`anonymizer.measuring.bins.bins_of`: at most :data:`MOST_BINS`, or :data:`MOST_LEVELS` levels and the others.
 
-    Raises :class:`ParameterError` when the column is not a generalized one of both.
+    Raises :class:`ParameterError` when the column is not a generalized one.
     """
-    column = release[name]
-    if name not in encoded.names or column.index is None:
+    if name not in encoded.names:
         raise ParameterError(f"Column {name!r} is not generalized.", column=name, remedy="Choose a quasi-identifier.")
     position = encoded.names.index(name)
     encoding = encoded.encodings[position]
     counts = np.bincount(encoded.codes.columns[position], minlength=encoding.n_codes)
-    return distribution_of_counts(encoding, counts, column.cells, column.counts())
+    bins = bins_of(encoding, counts, MOST_BINS, MOST_LEVELS)
+    shares, of_box = boxed.columns[position].shares(bins, boxed.readings.get(name))
+    records = np.bincount(of_box[boxed.box[boxed.box >= 0]], minlength=len(shares))
+    return _in_bins(bins, counts, records @ shares)
 
 
 def distribution_of_counts(
     encoding: Encoding, counts: NDArray[np.integer], cells: Sequence[Cell], records: NDArray[np.integer]
 ) -> Distribution:
-    """Return a column before and after. ``counts`` (codes,): records of each code; ``records``: of each cell."""
-    name = encoding.name
+    """Return a column before and after, cells read evenly. ``counts`` (codes,): records of each code; ``records``: of
+    each cell."""
     bins = bins_of(encoding, counts, MOST_BINS, MOST_LEVELS)
+    return _in_bins(bins, counts, records @ bins.shares(cells))
+
+
+def _in_bins(bins: Bins, counts: NDArray[np.integer], after: Floats) -> Distribution:
+    encoding, name = bins.encoding, bins.encoding.name
     before: Floats = np.bincount(bins.of_code, counts, bins.count).astype(np.float64)
-    after = records @ bins.shares(cells)
     labels = _interval_labels(bins, bins.edges) if bins.edges is not None else _level_labels(bins)
     missing = float(before[-1]), float(after[-1])
     return Distribution(

@@ -6,8 +6,9 @@ regression, by weighted maximum likelihood): of two levels the rarer one, of mor
 with too few rows count together, as in :mod:`anonymizer.measuring.coefficients`. Rows without a number that is needed
 are left out, by the part of the cell that is missing.
 
-Of a released cell a regression sees the middle of an interval and the share of each level. Standard errors are by
-linearization for the sampling design of the rows (Binder 1983), so weights, strata and households count.
+Of a release a regression sees a value of each row that is drawn from its box, as in
+:mod:`anonymizer.measuring.coefficients`. Standard errors are by linearization for the sampling design of the rows
+(Binder 1983), so weights, strata and households count.
 """
 
 from collections.abc import Sequence
@@ -21,10 +22,9 @@ from numpy.typing import NDArray
 from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import Encoding, encode_column
 from anonymizer.growing.threads import one_thread
-from anonymizer.measuring.boxed import Values, records_of, values_after, values_before
-from anonymizer.measuring.coefficients import FEWEST, Design, Term, independent, linear, logistic, terms_of_codes
+from anonymizer.measuring.boxed import BoxedTable, Values, values_after, values_before
+from anonymizer.measuring.coefficients import DRAWS, FEWEST, Design, Term, independent, linear, logistic, terms_of_codes
 from anonymizer.population.estimates import Compared, Estimate, Floats, Rows, Sampling, estimate
-from anonymizer.releasing.release import Release
 from anonymizer.schema import Kind, Schema
 
 EXAMPLE = "income ~ age + sex"
@@ -128,7 +128,7 @@ def regressable(schema: Schema) -> tuple[str, ...]:
 
 
 def named_regression(
-    text: str, table: pd.DataFrame, schema: Schema, release: Release, sampling: Sampling
+    text: str, table: pd.DataFrame, schema: Schema, boxed: BoxedTable, sampling: Sampling
 ) -> NamedRegression:
     """Return a regression on the original and on its release. Raises :class:`ParameterError` for a text that names
     none, and for one that cannot be estimated on the original."""
@@ -153,9 +153,10 @@ def named_regression(
             value=text,
             remedy=f"Name predictors that vary, with at least {FEWEST} rows for each term and for the target.",
         )
-    read = [values_after(release, one.before) for one in columns]
-    later = sampling.of(records_of(release))
-    after = _fit(values_after(release, target), level, read, columns, later, before.places)
+    records, draws = np.flatnonzero(boxed.box >= 0), np.random.default_rng(DRAWS)
+    read = [values_after(boxed, one.before, records, draws) for one in columns]
+    later = sampling.of(records)
+    after = _fit(values_after(boxed, target, records, draws), level, read, columns, later, before.places)
     names = [("(constant)", ""), *(name for one in columns for name in one.names)]
     nothing = Estimate(*[float("nan")] * 4)
     second = {} if after is None else after.estimates

@@ -1,8 +1,8 @@
 """How far two-way tables change: the share of people that a table of any two columns shows in another cell, and the
 Hellinger distance of the two tables.
 
-Released cells are read evenly (:mod:`anonymizer.measuring.bins`) or raked to one-way tables
-(:mod:`anonymizer.releasing.raking`), each column of a box by itself, as somebody does who has only the release. Numbers
+Boxes are raked to one-way tables (:mod:`anonymizer.releasing.raking`), or their cells are read evenly
+(:mod:`anonymizer.measuring.bins`), each column of a box by itself, as somebody does who has only the release. Numbers
 and dates stand in ten bins of equal width, of levels the twelve most frequent stand alone, and "missing" is one more
 value.
 """
@@ -40,20 +40,21 @@ class TwoWay:
     variation distance between the tables of two columns, 0 to 1: the share of people who are in another cell, at the
     least. ``hellinger`` (q, p): the Hellinger distance of the two, 0 to 1. ``alone`` (q, p): the total variation
     distance of the product of the two exact one-way tables, which is what these tell alone. NaN on the diagonals and
-    below them, so that every pair stands once. ``rake``: gives the same of boxes that are raked to the one-way tables,
-    where the others are of boxes that are read evenly, and both are wanted.
+    below them, so that every pair stands once. ``spread``: gives the same of boxes that are read evenly, where that is
+    wanted beside it.
     """
 
     names: tuple[str, ...]
     distances: Floats
     hellinger: Floats
     alone: Floats
-    rake: "Callable[[], TwoWay] | None" = field(default=None, repr=False)
+    spread: "Callable[[], TwoWay] | None" = field(default=None, repr=False)
 
     @cached_property
-    def raked(self) -> "TwoWay | None":
-        """The same of raked boxes, worked out when it is first asked for; ``None`` where it is not wanted."""
-        return None if self.rake is None else self.rake()
+    def even(self) -> "TwoWay | None":
+        """The same of boxes that are read evenly, worked out when it is first asked for; ``None`` where it is not
+        wanted."""
+        return None if self.spread is None else self.spread()
 
     @property
     def mean(self) -> float | None:
@@ -66,6 +67,11 @@ class TwoWay:
         """The mean distance that exact one-way tables alone would have; ``None`` where there is no pair."""
         pairs = self.alone[np.isfinite(self.alone)]
         return float(pairs.mean()) if len(pairs) else None
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Return True when the tables of the release are nearer than exact one-way tables alone, or there are none."""
+        return self.mean is None or self.mean_alone is None or self.mean < self.mean_alone
 
     @property
     def mean_hellinger(self) -> float | None:
@@ -86,7 +92,7 @@ class TwoWay:
         worst = self.worst
         return {
             "rows_in_another_cell": self.mean,
-            "read_by_one_way_tables": self.raked and self.raked.mean,
+            "read_evenly": self.even and self.even.mean,
             "one_way_tables_alone": self.mean_alone,
             "hellinger_distance": self.mean_hellinger,
             "most": worst and {"columns": list(worst[:2]), "rows_in_another_cell": worst[2]},
@@ -95,12 +101,12 @@ class TwoWay:
 
 def two_way(
     encoded: EncodedTable, boxed: BoxedTable, weights: Floats | None = None, kinds: LookAlikes | None = None,
-    reading: str = "even",
+    reading: str = "raked",
 ) -> TwoWay:  # fmt: skip
     """Return how far two-way tables change when each of n records gets its box; sensitive columns stay as they are. A
     record that was left out is in another cell of every table. ``weights`` (n,): how many people each record stands
     for; one, when not given. ``kinds``: of records that are equal in all of it, when they are known. ``reading``: of
-    boxes, "even" or "raked".
+    boxes, "raked" or "even"; without one-way tables they are read evenly.
 
     A table of the release is a sum over boxes: their records, or how many of them are in a cell of the other column,
     times the shares of the box in each bin. All tables together are one product of matrices.
@@ -143,10 +149,10 @@ def two_way(
     return TwoWay((*encoded.names, *sensitive), distances, hellinger, apart)
 
 
-def two_way_by_both(encoded: EncodedTable, boxed: BoxedTable, kinds: LookAlikes) -> TwoWay:
-    """Return what :func:`two_way` does of boxes that are read evenly, and beside it of raked ones, later."""
-    even, raked = (partial(two_way, encoded, boxed, None, kinds, reading) for reading in ("even", "raked"))
-    return replace(even(), rake=raked)
+def two_way_beside_even(encoded: EncodedTable, boxed: BoxedTable, kinds: LookAlikes) -> TwoWay:
+    """Return what :func:`two_way` does, and beside it the same of boxes that are read evenly, later."""
+    raked, even = (partial(two_way, encoded, boxed, None, kinds, reading) for reading in ("raked", "even"))
+    return replace(raked(), spread=even)
 
 
 def _tables_after(

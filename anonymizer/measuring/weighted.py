@@ -4,12 +4,12 @@ intervals overlap.
 How rows are weighed and how large standard errors are: :mod:`anonymizer.population.estimates`. Weights, strata and
 households stay with the steward's rows; whoever gets the release has none of them.
 
-A released cell contributes what :func:`anonymizer.releasing.expand.expand` makes of it: an interval its middle, a set
-each of its levels in equal parts, a concatenation by its counts, and "missing" the same as one level more.
+A box contributes the mean of the numbers, and the shares of the levels, that it is read as: raked to one-way tables
+(:mod:`anonymizer.releasing.raking`), or without any evenly.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -24,7 +24,6 @@ from anonymizer.measuring.boxed import BoxedTable, Values, values_after, values_
 from anonymizer.measuring.named_regression import NamedRegression, named_regression
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.population.estimates import CONFIDENCE, Compared, Sampling, finite, mean_of, sampling_of, total_of
-from anonymizer.releasing.release import Release
 from anonymizer.schema import Kind, Role, Schema
 
 Floats = NDArray[np.float64]
@@ -165,7 +164,7 @@ def by_kind(sampling: Sampling, kinds: LookAlikes) -> tuple[NDArray[np.int64], S
 
 
 def weighted(
-    table: pd.DataFrame, schema: Schema, release: Release, encoded: EncodedTable, boxed: BoxedTable, tables: TwoWay,
+    table: pd.DataFrame, schema: Schema, encoded: EncodedTable, boxed: BoxedTable, tables: TwoWay,
     regression: str | None = None, kinds: LookAlikes | None = None,
 ) -> Weighted:  # fmt: skip
     """Return the figures of a survey before and after. ``tables``: two-way tables of rows, which are those of people
@@ -178,20 +177,19 @@ def weighted(
     if schema.only(Role.WEIGHT) is not None:
         tables = two_way(encoded, boxed, sampling.weights, kinds)
     first, design = by_kind(sampling, kinds or every_record(len(table)))
-    row_of = np.full(len(table), -1, dtype=np.int64)
-    row_of[release.order] = np.arange(release.n_records)
-    there = np.flatnonzero(row_of[first] >= 0)
-    rows, later = row_of[first[there]], design.of(there)
+    there = np.flatnonzero(boxed.box[first] >= 0)
+    later = design.of(there)
     columns, some = [], table[list(schema.released)].iloc[first]
+    own = replace(boxed, box=boxed.box[first])
     for column in map(schema.__getitem__, schema.released):
         if column.kind is Kind.NUMERIC or (column.kind, column.role) == (Kind.CATEGORICAL, Role.QUASI_IDENTIFYING):
             before = values_before(some, column)
-            columns.append((before, values_after(release, before, rows, there)))
+            columns.append((before, values_after(own, before, there)))
     boxes = [both for both in columns if both[0].column.role is Role.QUASI_IDENTIFYING]
     return Weighted(
         sampling.words,
         tuple(figure for before, after in boxes for figure in figures_of(before, after, design, later)),
         correlations(columns, design, later),
         tables,
-        named_regression(regression, table, schema, release, sampling) if regression else None,
+        named_regression(regression, table, schema, boxed, sampling) if regression else None,
     )

@@ -72,6 +72,46 @@ class Atoms:
         """Whether each atom of numbers is what is left of a piece that has heaps, or the whole of a piece (v,)."""
         return np.asarray((self.low == self.start[self.piece]) & (self.high == self.stop[self.piece]))
 
+    @property
+    def pieces(self) -> Integers:
+        """The piece of each atom (a,); levels and "missing" are pieces."""
+        if self.levels or not self.values:
+            return np.arange(self.count)
+        return np.append(self.piece, np.full(int(self.missing), len(self.start)))
+
+    @property
+    def without_heaps(self) -> "Atoms":
+        """The same with whole pieces as atoms of numbers; itself where no piece has a heap."""
+        if self.levels or len(self.low) == len(self.start):
+            return self
+        return replace(self, low=self.start, high=self.stop, piece=np.arange(len(self.start)))
+
+    @property
+    def finite(self) -> tuple[Floats, Floats]:
+        """Both ends of each atom of numbers (v,); of one that is open, the end that it has."""
+        return np.where(np.isfinite(self.low), self.low, self.high), np.where(
+            np.isfinite(self.high), self.high, self.low
+        )
+
+    @property
+    def middles(self) -> Floats:
+        """The middle of each atom of numbers (v,)."""
+        low, high = self.finite
+        return low / 2 + high / 2
+
+    def numbers(self, atom: Integers, places: Floats) -> Floats:
+        """Return a number of each of some atoms (n,), NaN of "missing". ``places`` (n,): where in the atom, 0 to below
+        1; all whole numbers or days of an atom take equal parts."""
+        if not self.values:
+            return np.full(len(atom), np.nan)
+        own = np.minimum(atom, self.values - 1)
+        low, high = (ends[own] for ends in self.finite)
+        if self.gap:
+            numbers = low + self.gap * np.floor(places * (np.round((high - low) / self.gap) + 1))
+        else:
+            numbers = low + places * (high - low)
+        return np.where(atom < self.values, numbers, np.nan)
+
     def of_numbers(self, numbers: Floats) -> Integers:
         """Return the atom of each number (n,): a heap, or the rest of the piece that holds it."""
         piece = np.clip(np.searchsorted(self.start, numbers, "right") - 1, 0, len(self.start) - 1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hmac import digest
 from math import ceil, exp, log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from anonymizer.checking.linkage import LookAlikes
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.releasing.atoms import Atoms, atoms_of_levels, atoms_of_pieces, pieces_of_ends
 from anonymizer.releasing.grid import Grid, end_text, whole_unit
-from anonymizer.releasing.raking import Boxes, rake, scaled, self_consistent
+from anonymizer.releasing.raking import LEAST, Boxes, rake, scaled, self_consistent
 from anonymizer.releasing.release import Release, ReleasedColumn
 from anonymizer.schema import Column, Kind, Schema
 from anonymizer.settings import Settings
@@ -39,28 +39,47 @@ SHARED = ("tiered", "tiered-strict")
 
 @dataclass(frozen=True, eq=False)
 class OneWay:
-    """The one-way table of a column: ``cell_of`` (a,) the cell of each of its atoms, ``counts`` (cells,) with noise."""
+    """The one-way table of a column: ``cell_of`` (a,) the cell of each of its atoms, ``counts`` (cells,) with noise.
+    ``records`` (a,): of each atom in the original, where a table is made: its counts may still be what boxes do not
+    allow, and it may be of no use."""
 
     cell_of: Integers
     counts: Integers
+    records: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class BoxReading:
-    """How the boxes of a column are read among its ``atoms``. ``table``: what boxes are raked to, ``None`` where they
-    are read by themselves; ``start`` (a,): the weights without it, those inside the cells of a table adding up to 1."""
+    """How the boxes of a column are read among its ``atoms``. ``table``: what boxes are raked to; ``start`` (a,): the
+    weights without it, those inside a cell of it adding up to 1."""
 
     atoms: Atoms
     boxes: Boxes
     start: Floats
-    table: OneWay | None
+    table: OneWay
 
     @cached_property
     def weights(self) -> Floats:
         """The weights of the atoms (a,)."""
-        if self.table is None:
-            return self.start
         return rake(self.boxes, self.start, self.table.cell_of, self.table.counts.astype(np.float64))
+
+    @cached_property
+    def shares(self) -> Any:
+        """How much of each kind of box has each atom, in their order: a sparse matrix (kinds, a), whose rows add up to
+        1."""
+        shares = self.boxes.shares(self.weights)
+        shares.sort_indices()
+        return shares
+
+    def draw(self, box: NDArray[np.integer], places: Floats) -> Integers:
+        """Return an atom for each of n records, by the shares of its ``box`` (n,). ``places`` (n,): which, from 0 to
+        below 1 of all atoms of the box, in their order."""
+        shares, kind = self.shares, self.boxes.kind[box]
+        ends = np.append(0.0, np.cumsum(shares.data))
+        first, last = shares.indptr[:-1][kind], shares.indptr[1:][kind]
+        at = ends[first] + places * (ends[last] - ends[first])
+        entry = np.clip(np.searchsorted(ends, at, "right") - 1, first, last - 1)
+        return np.asarray(shares.indices[entry], np.int64)
 
 
 def scale_of_noise(k: int, most_rows: int = 1) -> float:
@@ -130,6 +149,23 @@ def cells_of_levels(counts: Sequence[int], k: int) -> list[list[int]]:
     return [[level] for level in alone] + ([sorted(rest)] if rest else [])
 
 
+def with_rows(cells: Sequence[list[int]], rows: Floats, least: float, atoms: Atoms) -> list[list[int]]:
+    """Return cells of at least so many rows, where noise would drown smaller ones: while there is one below, the
+    smallest joins the smaller of its neighbours, or of levels the next smallest. ``rows`` (a,): of each atom."""
+    cells = sorted((list(cell) for cell in cells), key=min)
+    while len(cells) > 1:
+        sums = [rows[cell].sum() for cell in cells]
+        place = int(np.argmin(sums))
+        if sums[place] >= least:
+            break
+        beside = [one for one in (place - 1, place + 1) if 0 <= one < len(cells)]
+        near = [one for one in range(len(cells)) if one != place] if atoms.levels else beside
+        other = min(near, key=lambda one: (sums[one], one))
+        first, second = sorted((place, other))
+        cells[first] = sorted(cells[first] + cells.pop(second))
+    return cells
+
+
 def is_hull(column: Column, generalizer: str, writing: str) -> bool:
     """Return whether both ends, every level and "missing" of each cell of a column are somebody's in the box."""
     public = column.cuts.hierarchy is not None or column.bands is not None or bool(column.cuts.bands)
@@ -184,22 +220,24 @@ def persons_of_codes(codes: NDArray[np.integer], person: NDArray[np.integer] | N
 
 def table_of(
     atoms: Atoms, atom_of: Integers, persons: Integers, records: Integers, name: str, k: int, b: float, seed: bytes
-) -> OneWay | None:  # fmt: skip
-    """Return the table of a column, ``None`` where all would be one cell. ``atom_of`` (b,): the atom of each code;
-    ``persons``, ``records`` (b,): who have it, and their records; ``b``: of the noise."""
+) -> OneWay:  # fmt: skip
+    """Return the table of a column; one cell says nothing but how many records there are. ``atom_of`` (b,): the atom of
+    each code; ``persons``, ``records`` (b,): who have it, and their records; ``b``: of the noise."""
     people = np.bincount(atom_of, persons, atoms.count).astype(np.int64).tolist()
     if atoms.levels:
         cells = cells_of_levels(people, k)
     else:
         cells = cells_of_numbers(people[: atoms.values], k, sum(people[atoms.values :]))
-    if len(cells) < 2 or min(sum(people[atom] for atom in cell) for cell in cells) < k:
-        return None
+    rows = np.bincount(atom_of, records, atoms.count).astype(np.float64)
+    cells = with_rows(cells, rows, 4 * b, atoms)
+    if min(sum(people[atom] for atom in cell) for cell in cells) < k:
+        cells = [list(range(atoms.count))]
     cell_of = np.zeros(atoms.count, np.int64)
     for number, cell in enumerate(cells := sorted(map(sorted, cells))):
         cell_of[cell] = number
     counts = np.bincount(cell_of[atom_of], records, len(cells)).astype(np.int64)
     texts = texts_of(atoms)
-    return OneWay(cell_of, with_noise(counts, [_label(atoms, cell, texts) for cell in cells], name, b, seed))
+    return OneWay(cell_of, with_noise(counts, [_label(atoms, cell, texts) for cell in cells], name, b, seed), rows)
 
 
 def _label(atoms: Atoms, cell: Sequence[int], texts: Sequence[Sequence[str]]) -> str:
@@ -306,20 +344,45 @@ def readings_of(
 def reading_of(
     column: ReleasedColumn, atoms: Atoms, box_cell: NDArray[np.integer], n: Integers, hull: bool, table: OneWay | None
 ) -> BoxReading | None:
-    """Return how the boxes of a column are read: raked to its table, or by themselves where it has none, or where one
-    of its atoms is in no cell of it. ``None``: evenly, for boxes are no hulls and there is no table,
-    or cells say their counts.
+    """Return how the boxes of a column are read: raked to its table. ``None``: evenly, where it has none, or where
+    cells say their counts. Where a table is made, what comes nearest to the original, in pieces: the table, one of a
+    single cell, by which boxes are read by themselves, or none.
 
     ``box_cell``, ``n`` (boxes,): the cell of each box, and its records; ``hull``: see :func:`is_hull`.
     """
-    if (table is None and not hull) or any(cell.counts for cell in column.cells):
+    if table is None or any(cell.counts for cell in column.cells):
         return None
     boxes = Boxes(atoms.open(column.cells, hull), box_cell, n)
     even = atoms.lengths
-    start = self_consistent(boxes, even) if hull else even / even.sum()
-    if table is None:
-        return BoxReading(atoms, boxes, start, None)
-    return BoxReading(atoms, boxes, shares_inside(start, table), table)
+    start = start_of(atoms, column, box_cell, n, boxes) if hull else even / even.sum()
+    records, table = table.records, within_bounds(table, boxes)
+    reading = BoxReading(atoms, boxes, shares_inside(start, table), table)
+    if records is None:
+        return reading
+    one_cell = OneWay(np.zeros(atoms.count, np.int64), n.sum(keepdims=True))
+    alone = BoxReading(atoms, boxes, shares_inside(start, one_cell), one_cell)
+    ways = None, reading, alone
+    sums = boxes.evenly(even), boxes.sums(reading.weights), boxes.sums(alone.weights)
+    return ways[int(np.argmin([np.abs(np.bincount(atoms.pieces, own - records)).sum() for own in sums]))]
+
+
+def start_of(atoms: Atoms, column: ReleasedColumn, box_cell: NDArray[np.integer], n: Integers, boxes: Boxes) -> Floats:
+    """Return the weights (a,) that boxes alone give back, adding up to 1. Those of numbers are found for whole pieces,
+    as nobody surely has an end of a box whose piece has heaps, and then shared out in each as atoms give them back."""
+    weights, pieces = self_consistent(boxes, atoms.lengths), atoms.without_heaps
+    if pieces is atoms:
+        return weights
+    whole = self_consistent(Boxes(pieces.open(column.cells, True), box_cell, n), pieces.lengths)
+    own = atoms.pieces
+    weights = np.where(np.bincount(own, weights)[own] > 0, weights, atoms.lengths)
+    return np.asarray(whole[own] * weights / np.maximum(np.bincount(own, weights), LEAST)[own])
+
+
+def within_bounds(table: OneWay, boxes: Boxes) -> OneWay:
+    """Return a table whose counts are moved to what boxes alone allow: at least the records that surely are in a cell,
+    at most those that may be. Nothing but noisy counts and the release goes into it, so it tells nothing more."""
+    least, most = boxes.bounds(table.cell_of, len(table.counts))
+    return OneWay(table.cell_of, np.maximum(1, np.clip(table.counts, least, most)))
 
 
 def shares_inside(start: Floats, table: OneWay) -> Floats:

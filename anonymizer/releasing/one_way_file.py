@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import kept_text, kept_value, number_of, parse_cell
 from anonymizer.checking.linkage import LookAlikes
-from anonymizer.errors import CellError, ReadError
+from anonymizer.errors import CellError, ReadError, SchemaError
 from anonymizer.labelled.dates import write_dates
 from anonymizer.releasing.atoms import Atoms, atoms_of_levels, atoms_of_pieces
+from anonymizer.releasing.grid import whole_unit
 from anonymizer.releasing.one_way import BoxReading, Made, OneWay, readings_of, scale_of_noise, texts_of
+from anonymizer.releasing.raking import Boxes, OpenCells
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Kind, Schema
 
@@ -40,6 +42,68 @@ class OneWayFiles(NamedTuple):
 
     one_way: bytes
     boxes: bytes
+
+    def readings(self, schema: Schema) -> "dict[str, ReadingInFile]":
+        """Return how boxes are read in each column that has a table. Raises :class:`ReadError` for what is none."""
+        tables, boxes = _by_column(self.one_way, FIELDS), _by_column(self.boxes, FIELDS_OF_BOXES)
+        try:
+            return {name: _reading(rows, boxes[name], schema[name].kind) for name, rows in tables.items()}
+        except (CellError, ValueError, IndexError, KeyError, SchemaError):
+            _refuse("it does not belong to these columns and boxes")
+
+
+class ReadingInFile(NamedTuple):
+    """How the boxes of a column are read; ``kind_of``: the kind of a box by its cell, as text, and its records."""
+
+    reading: BoxReading
+    kind_of: dict[tuple[str, int], int]
+
+
+def _reading(rows: Sequence[Sequence[str]], boxes: Sequence[Sequence[str]], kind: Kind) -> ReadingInFile:
+    missing = rows[-1][4] == "1"
+    values = rows[: len(rows) - missing]
+    if kind is Kind.CATEGORICAL:
+        atoms = atoms_of_levels([parse_cell(row[3], kind).levels[0] for row in values], missing)
+    else:
+        low, high = _ends(values)
+        wide = low < high
+        gap = 0.0 if np.isin(low[wide], high[wide]).any() else whole_unit(np.append(low, high), kind)
+        atoms = Atoms((), missing, low, high, np.arange(len(low)), low, high, gap, kind is Kind.DATE)
+    n, times = (np.array([int(row[place]) for row in boxes]) for place in (1, 2))
+    cells = OpenCells.of(atoms.count, *([_places(row[place]) for row in boxes] for place in (3, 4)))
+    each = np.repeat(np.arange(len(boxes)), times)
+    own = Boxes(cells, each, n[each])
+    kinds = own.kind[np.cumsum(times) - 1].tolist()
+    cell_of = np.array([int(row[0]) - 1 for row in rows])
+    counts = np.ones(cell_of.max() + 1, np.int64)
+    counts[cell_of] = [int(row[5]) for row in rows]
+    reading = BoxReading(atoms, own, np.array([float(row[6]) for row in rows]), OneWay(cell_of, counts))
+    return ReadingInFile(reading, {(row[0], int(row[1])): kind for row, kind in zip(boxes, kinds, strict=True)})
+
+
+def _places(runs: str) -> list[int]:
+    """Return the atoms that :func:`_runs` writes."""
+    ends = [run.split("-") for run in runs.split()]
+    return [place for run in ends for place in range(int(run[0]) - 1, int(run[-1]))]
+
+
+def _by_column(content: bytes, fields: tuple[str, ...]) -> dict[str, list[list[str]]]:
+    """Return the rows of each column, without its name. Raises :class:`ReadError` for another file."""
+    try:
+        rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
+    except (UnicodeDecodeError, csv.Error) as error:
+        _refuse(str(error))
+    if not 1 <= len(rows) <= MOST_ROWS or tuple(rows[0]) != fields or any(len(row) != len(fields) for row in rows):
+        _refuse("it does not have its columns")
+    by_column: dict[str, list[list[str]]] = {}
+    for row in rows[1:]:
+        by_column.setdefault(kept_value(row[0]), []).append(row[1:])
+    return by_column
+
+
+def _ends(rows: Sequence[Sequence[str]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    low = np.array([number_of(row[1]) if row[1] else -np.inf for row in rows])
+    return low, np.array([number_of(row[2]) if row[2] else np.inf for row in rows])
 
 
 def files_of(release: Release, schema: Schema, classes: LookAlikes, tables: Tables, made: Made) -> OneWayFiles:
@@ -99,17 +163,7 @@ def tables_in(
     """Return the tables of a file ``one_way.csv``, by column; none of an empty file. ``n_records``: of the release, far
     above which no noise leads: a number that large could be anything. Raises :class:`ReadError` for what is none."""
     most = n_records + FAR * scale_of_noise(made.k, 1 if schema.person is None else n_records)
-    try:
-        rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
-    except (UnicodeDecodeError, csv.Error) as error:
-        _refuse(str(error))
-    if not content:
-        return {}
-    if not 1 <= len(rows) <= MOST_ROWS or tuple(rows[0]) != FIELDS or any(len(row) != len(FIELDS) for row in rows):
-        _refuse("it does not have its columns")
-    by_column: dict[str, list[list[str]]] = {}
-    for row in rows[1:]:
-        by_column.setdefault(kept_value(row[0]), []).append(row[1:])
+    by_column = _by_column(content, FIELDS) if content else {}
     tables: dict[str, tuple[Atoms, OneWay | None]] = {}
     for name, own in by_column.items():
         if name not in schema.quasi_identifying:
@@ -141,8 +195,7 @@ def _atoms(rows: Sequence[Sequence[str]], kind: Kind, points: bool) -> Atoms:
     values = rows[: len(rows) - missing]
     if kind is Kind.CATEGORICAL:
         return atoms_of_levels([parse_cell(row[3], kind).levels[0] for row in values], missing)
-    low = np.array([number_of(row[1]) if row[1] else -np.inf for row in values])
-    high = np.array([number_of(row[2]) if row[2] else np.inf for row in values])
+    low, high = _ends(values)
     first, last = (np.maximum.accumulate(np.where(low < high, ends, -np.inf)) for ends in (low, high))
     touch = points and bool(np.any((low[1:] == high[:-1]) & (low[1:] < high[1:])))  # then every end is a piece
     inside = (low > first) & (high < last) if touch else (low >= first) & (high <= last)

@@ -113,6 +113,28 @@ class Boxes:
         there += np.bincount(self._sure, sure * self.times[self._of], self.atoms)
         return np.asarray(there)
 
+    def evenly(self, lengths: Floats) -> Floats:
+        """Return how many records of all boxes have each atom (a,), when each box is shared out by their lengths."""
+        whole = (self._all @ lengths)[self.cell]
+        rate = np.divide(self.n, whole, out=np.zeros(len(whole)), where=whole > 0)
+        return np.asarray((np.bincount(self.cell, rate * self.times, self.cells.count) @ self._all) * lengths)
+
+    def bounds(self, cell_of: Integers, count: int) -> tuple[Integers, Integers]:
+        """Return the fewest and the most records of all boxes that each cell of a table can have (cells,). ``cell_of``
+        (a,): the cell of each atom."""
+        open_in = self._in_cells(self.cells.cell, self.cells.atom, cell_of, count)[self.cell]
+        sure_in = np.zeros((len(self.cell), count))
+        np.add.at(sure_in, (self._of, cell_of[self._sure]), 1)
+        n = self.n[:, None]
+        alone = (open_in > 0) & (open_in.sum(axis=1) == open_in.max(axis=1))[:, None]
+        least = np.where(alone, n, sure_in)
+        most = np.where(alone, n, (open_in > 0) * (n - (sure_in.sum(axis=1)[:, None] - sure_in)))
+        return (self.times @ least).astype(np.int64), (self.times @ most).astype(np.int64)
+
+    def _in_cells(self, cell: Integers, atom: Integers, cell_of: Integers, count: int) -> Floats:
+        pairs = np.bincount(cell * count + cell_of[atom], minlength=self.cells.count * count)
+        return pairs.reshape(-1, count).astype(np.float64)
+
     def shares(self, weights: Floats) -> Any:
         """Return how much of each kind of box has each atom: a sparse matrix (q, a), whose rows add up to 1."""
         from scipy.sparse import csr_matrix, diags

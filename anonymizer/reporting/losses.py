@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from anonymizer.drawing.charts import BY_TABLES
 from anonymizer.drawing.surveys import interval_text, overlap_text
 from anonymizer.measuring.two_way import TwoWay
 from anonymizer.measuring.weighted import Weighted
@@ -62,6 +63,9 @@ def losses(findings: Findings, internal: bool = True) -> Section:
         rows.append(
             (title, *(Figure(f"coefficients.{n}", f"{c:,}") for n, c in zip(("before", "after"), counts, strict=True)))
         )
+    if agreed is not None and agreed.distance is not None:
+        title = "The median distance of these coefficients, in standard errors of the original"
+        rows.append((title, Figure("distance.before", "0"), Figure("distance.after", f"{agreed.distance:.1f}")))
     columns = tuple((name, Figure(f"ncp.{name}", share(loss))) for name, loss in utility.ncp_by_column.items())
     return Section(
         "What the release is still good for",
@@ -93,9 +97,8 @@ def survey(weighted: Weighted, internal: bool) -> list[str | Table]:
     if rows:
         header = ("", "Before (95% interval)", "After (95% interval)", "Overlap") if internal else ("", "Overlap")
         blocks += [
-            f"What a survey would say, and how far its 95% intervals overlap, 0 to 1 ({weighted.sampling}). Released "
-            "cells count as if they were expanded: an interval as its middle, a set as each of its levels in equal "
-            "parts. Whoever gets the release has no weights, strata or households.",
+            f"What a survey would say, and how far its 95% intervals overlap, 0 to 1 ({weighted.sampling}). "
+            f"{BY_TABLES} Whoever gets the release has no weights, strata or households.",
             Table(header, tuple(rows)),
         ]
     distance = weighted.tables.mean_hellinger
@@ -148,9 +151,9 @@ def _distances(tables: TwoWay) -> dict[str, tuple[str, float]]:
         "two_way": ("Cross tables: rows in a wrong cell, mean over pairs of columns", tables.mean),
         "two_way.most": (f"The same of the table that changes most: {first} and {second}", most),
     }
-    if tables.raked is not None and tables.raked.mean is not None and tables.mean_alone is not None:
+    if tables.even is not None and tables.even.mean is not None and tables.mean_alone is not None:
         distances |= {
-            "two_way.raked": ("The same on average, when boxes are read by one-way tables", tables.raked.mean),
+            "two_way.even": ("The same on average, when boxes are read evenly", tables.even.mean),
             "two_way.alone": ("The same on average, of exact one-way tables alone", tables.mean_alone),
         }
     return distances

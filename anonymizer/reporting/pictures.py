@@ -64,7 +64,7 @@ def tree_picture(flow: Flow) -> list[Picture]:
 
 
 def distribution_picture(column: Distribution) -> Picture:
-    """Return bars of a column, original and released, the released cells read evenly."""
+    """Return bars of a column, original and released."""
     counts = map(float, column.before), map(float, column.after)
     rows = list(zip(column.labels, *counts, strict=True))
     if column.edges is not None:

@@ -20,15 +20,12 @@ from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.records import descend
 from anonymizer.growing.target import NumericTarget
 from anonymizer.growing.tree import Tree
-from anonymizer.measuring.boxed import BoxedColumn, BoxedTable
+from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.measuring.coefficients import Regression, agreement, regression_of
 from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, ORIGINAL, mean_of, number_measure
 from anonymizer.measuring.predict import Floats, Rows, accuracy, classify, regress
 from anonymizer.measuring.two_way import two_way
 from anonymizer.measuring.utility import mape, relative_squared_distance
-from anonymizer.releasing.boxes import Boxes, interval_cells, level_cells
-from anonymizer.releasing.generalize import divide
-from anonymizer.releasing.grid import grids_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.settings import SETTINGS, setting_names
 
@@ -67,7 +64,7 @@ def settings_of(grouping: str, generalizer: str, k: int) -> dict[str, Any]:
     stand for."""
     name, _, weight = grouping.partition(":")
     settings = {setting: SETTINGS[setting].default for setting in setting_names("tree") if setting != "weight"}
-    settings |= {"grouping": "least" if name == "blend" else name, "generalizer": generalizer, "k": k}
+    settings |= {"grouping": "least" if name == "blend" else name, "generalizer": generalizer, "k": k, "suppression": 0}
     if name == "blend":
         settings["criterion"] = "blend"
     if weight:
@@ -124,15 +121,15 @@ class Fold:
         self.pause()
         start = time.perf_counter()
         flow = growth.flow
-        flow.require_limits()
-        rng = np.random.default_rng(self.seed)
-        parts = divide(flow.coarse, flow.pruning, generalizer, k, limits=flow.limits, leaf=flow.leaf, rng=rng)
+        flow.rng = np.random.default_rng(self.seed)
+        parts = flow.parts
         self.pause()
-        boxed = self.boxed(Boxes.of(parts), k)
+        boxed = flow.boxed
         seconds = growth.seconds + time.perf_counter() - start
         tree, leaf = (flow.tree, flow.leaf) if parts.tree is None or parts.leaf is None else (parts.tree, parts.leaf)
-        features = boxed.features()
-        box_of_test = part_of_leaf(leaf, parts, tree)[descend(tree, self.test)]
+        features, box_of_part = boxed.features(), np.zeros(parts.part.max() + 1, np.int64)
+        box_of_part[parts.part] = boxed.box
+        box_of_test = box_of_part[part_of_leaf(leaf, parts, tree)[descend(tree, self.test)]]
         figures = self.judge(boxed, features, features[box_of_test], parts.part, seconds)
         return figures._replace(made=parts.made.method)
 
@@ -144,27 +141,6 @@ class Fold:
             self.growths[flow.recipe] = Growth(flow, time.perf_counter() - start)
         first = self.growths[flow.recipe]
         return Growth(first.flow.but(**flow.settings), first.seconds)
-
-    def boxed(self, boxes: Boxes, k: int) -> BoxedTable:
-        """Return the training records in the cells of their boxes. ``k``: of public grids."""
-        columns, grids = [], grids_of(self.train.encoded, self.train.schema, k)
-        flow, encoded = self.train, self.train.encoded
-        for position, encoding in enumerate(encoded.encodings):
-            codes, name = encoded.codes.columns[position], encoding.name
-            if encoding.is_interval:
-                cells, of_box, _ = interval_cells(
-                    flow.table[name],
-                    flow.schema[name],
-                    codes,
-                    encoding,
-                    boxes,
-                    flow.settings.numbers,
-                    grids.get(name),
-                )
-            else:
-                cells, of_box = level_cells(flow.schema[name], codes, encoding, boxes, flow.settings.writing)
-            columns.append(BoxedColumn(encoding, cells, of_box))
-        return BoxedTable(boxes.of_record, tuple(columns))
 
     def judge(self, boxed: BoxedTable, features: Floats, boxes: Floats, groups: Rows, seconds: float) -> Measured:
         """Return the figures of training records in boxes, and of models that are fitted to these.

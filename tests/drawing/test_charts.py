@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anonymizer.checking.linkage import classes_of
 from anonymizer.drawing.charts import (
     class_figure,
     curve_figure,
@@ -23,8 +24,9 @@ from anonymizer.errors import ParameterError
 from anonymizer.groups.prune import prune
 from anonymizer.growing.encode import encode
 from anonymizer.measuring.bins import bin_edges, spread
+from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.measuring.distributions import MOST_BINS, MOST_LEVELS, Distribution, distribution
-from anonymizer.pipeline import anonymize
+from anonymizer.pipeline import Result, anonymize
 from anonymizer.reading.samples import hospital
 from anonymizer.schema import Kind, Schema
 from anonymizer.values import number_text
@@ -39,9 +41,16 @@ def result():
     return table, anonymize(table, schema, k=10, rng=np.random.default_rng(1))
 
 
+def evenly(outcome: Result) -> BoxedTable:
+    """The boxes of a release, whose cells are read evenly."""
+    columns = outcome.release.generalized
+    alike = classes_of([(column.index, len(column.cells)) for column in columns], outcome.release.n_records)
+    return BoxedTable.of_release(outcome.encoded, outcome.release, alike.class_of)
+
+
 def test_before__counts_the_original(result) -> None:
     table, outcome = result
-    column = distribution(outcome.encoded, outcome.release, "occupation")
+    column = distribution(outcome.encoded, evenly(outcome), "occupation")
     counts = table["occupation"].value_counts()
     assert dict(zip(column.labels, column.before, strict=True)) == {name: counts[name] for name in column.labels}
     assert column.missing[0] == table["occupation"].isna().sum() > 0
@@ -50,7 +59,7 @@ def test_before__counts_the_original(result) -> None:
 @pytest.mark.parametrize("name", QUASI)
 def test_records__are_neither_lost_nor_made(result, name: str) -> None:
     table, outcome = result
-    column = distribution(outcome.encoded, outcome.release, name)
+    column = distribution(outcome.encoded, evenly(outcome), name)
     assert column.before.sum() + column.missing[0] == len(table)
     assert column.after.sum() + column.missing[1] == pytest.approx(len(table))
     assert column.before.min() >= 0
@@ -61,7 +70,7 @@ def test_records__are_neither_lost_nor_made(result, name: str) -> None:
 
 def test_sets__are_shared_out_evenly_with_missing_as_one_more(result) -> None:
     table, outcome = result
-    column = distribution(outcome.encoded, outcome.release, "marital_status")
+    column = distribution(outcome.encoded, evenly(outcome), "marital_status")
     levels = sorted(table["marital_status"].dropna().unique())
     expected, missing = dict.fromkeys(levels, 0.0), 0.0
     released = outcome.release["marital_status"]
@@ -77,7 +86,7 @@ def test_sets__are_shared_out_evenly_with_missing_as_one_more(result) -> None:
 
 def test_intervals_of_whole_numbers__are_shared_out_value_by_value(result) -> None:
     _, outcome = result
-    column = distribution(outcome.encoded, outcome.release, "age")
+    column = distribution(outcome.encoded, evenly(outcome), "age")
     expected = np.zeros(len(column.before))
     released = outcome.release["age"]
     for cell in (released.cells[code] for code in released.index):
@@ -92,7 +101,7 @@ def test_nothing_generalized__is_distributed_as_before() -> None:
     outcome = anonymize(table, Schema.of(table, quasi_identifying=["a", "b"], sensitive=["s"]), k=4)
     assert outcome.utility.gcp == 0
     for name in ("a", "b"):
-        column = distribution(outcome.encoded, outcome.release, name)
+        column = distribution(outcome.encoded, evenly(outcome), name)
         assert column.after.tolist() == column.before.tolist()
         assert moved_sentence(column) == f"{name} is distributed as before"
 
@@ -100,7 +109,7 @@ def test_nothing_generalized__is_distributed_as_before() -> None:
 def test_levels__beyond_the_most_frequent_are_added_up() -> None:
     table = pd.DataFrame({"city": [f"c{n % 60:02}" for n in range(240)] + ["c07"] * 9, "s": ["x", "y", "y"] * 83})
     outcome = anonymize(table, Schema.of(table, quasi_identifying=["city"], sensitive=["s"]), k=5)
-    column = distribution(outcome.encoded, outcome.release, "city")
+    column = distribution(outcome.encoded, evenly(outcome), "city")
     assert column.labels[0] == "c07"
     assert column.labels[-1] == f"{60 - MOST_LEVELS} others"
     assert column.before[0] == 13
@@ -110,7 +119,7 @@ def test_levels__beyond_the_most_frequent_are_added_up() -> None:
 def test_kept_column__is_refused(result) -> None:
     _, outcome = result
     with pytest.raises(ParameterError, match="diagnosis"):
-        distribution(outcome.encoded, outcome.release, "diagnosis")
+        distribution(outcome.encoded, evenly(outcome), "diagnosis")
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.data())
@@ -157,7 +166,7 @@ def test_figures__show_text_of_the_table_as_text() -> None:
 
 def test_dates__are_drawn_as_dates(result) -> None:
     table, outcome = result
-    column = distribution(outcome.encoded, outcome.release, "admission_date")
+    column = distribution(outcome.encoded, evenly(outcome), "admission_date")
     figure = distribution_figure(column)
     first = pd.Timestamp(figure.data[0].x[0])
     assert abs(first - table["admission_date"].min()) < pd.Timedelta(days=1)
@@ -178,12 +187,12 @@ def test_moved__is_the_least_share_that_changed_bins() -> None:
     table = pd.DataFrame({"a": [0] * 5 + [1] * 5, "s": list("xyxyxyxyxy")})
     encoded = encode(table, Schema.of(table, quasi_identifying=["a"], sensitive=["s"]))
     outcome = anonymize(table, Schema.of(table, quasi_identifying=["a"], sensitive=["s"]), k=10)
-    column = distribution(encoded, outcome.release, "a")
+    column = distribution(encoded, evenly(outcome), "a")
     assert column.after == pytest.approx([5, 5])
     assert column.moved == 0
     lopsided = pd.DataFrame({"a": [0] * 8 + [1] * 2, "s": list("xyxyxyxyxy")})
     outcome = anonymize(lopsided, Schema.of(lopsided, quasi_identifying=["a"], sensitive=["s"]), k=10)
-    assert distribution(outcome.encoded, outcome.release, "a").moved == pytest.approx(0.3)
+    assert distribution(outcome.encoded, evenly(outcome), "a").moved == pytest.approx(0.3)
 
 
 def test_pruning_curve__replays_the_steps(class_tree) -> None:

@@ -60,7 +60,7 @@ def test_figures__are_those_of_every_record(
         fast, slow = (two_way(flow.encoded, flow.boxed, heavy, of) for of in (kinds, alone))
         np.testing.assert_allclose(fast.distances, slow.distances, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(fast.hellinger, slow.hellinger, rtol=1e-9, atol=1e-9)  # a root of a difference
-    shapes = flow.table, flow.schema, flow.release, flow.encoded, flow.boxed, flow.two_way
+    shapes = flow.table, flow.schema, flow.encoded, flow.boxed, flow.two_way
     fast, slow = (weighted(*shapes, None, of) for of in (kinds, alone))
     for one, other in zip(fast.figures, slow.figures, strict=True):
         assert (one.what, one.column, one.level) == (other.what, other.column, other.level)

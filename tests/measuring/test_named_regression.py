@@ -10,10 +10,12 @@ from scipy.stats import t as student
 
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
+from anonymizer.measuring.coefficients import DRAWS
 from anonymizer.measuring.named_regression import Formula, formula_from
 from anonymizer.population.estimates import sampling_of
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from tests.naive_margins import values_of
 
 NAMES = ("income", "age", "sex", "a+b", "x=y", "of ~")
 
@@ -72,16 +74,11 @@ def design_of(age: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     return np.column_stack([np.ones(len(age)), age, b, c]).astype(float)
 
 
-def seen_after(flow: Flow, table: pd.DataFrame) -> np.ndarray:
-    """The middle of each age and the share of each city, row by row, from the released text."""
-    rows = flow.released.iloc[np.argsort(flow.release.order)]
-    age, cities = [], []
-    for cell, city in zip(rows["age"].astype(str), rows["city"].astype(str), strict=True):
-        ends = [float(part) for part in cell.strip("[]").split(",")]
-        age.append(sum(ends) / len(ends))
-        levels = ["a", "b", "c"] if city == "*" else city.strip("{}").split(", ")
-        cities.append([(level in levels) / len(levels) for level in "bc"])
-    return design_of(np.array(age), *np.array(cities).T)
+def seen_after(flow: Flow) -> np.ndarray:
+    """An age and a city of each row, as they are drawn from its box."""
+    rng = np.random.default_rng(DRAWS)
+    age, city = (np.array(values_of(flow, name, rng)) for name in ("age", "city"))
+    return design_of(age, city == "b", city == "c")
 
 
 def slow_errors(x: np.ndarray, slope: np.ndarray, missed: np.ndarray, table: pd.DataFrame) -> np.ndarray:
@@ -117,7 +114,7 @@ def test_numbers__are_the_weighted_least_squares_of_scikit_learn_with_sandwich_e
     first = design_of(table["age"].to_numpy(), table["city"] == "b", table["city"] == "c")
     for x, answers in (
         (first, [term.before for term in regression.terms]),
-        (seen_after(flow, table), [term.after for term in regression.terms]),
+        (seen_after(flow), [term.after for term in regression.terms]),
     ):
         model = LinearRegression(fit_intercept=False).fit(x, y, sample_weight=table["weight"])
         np.testing.assert_allclose([one.value for one in answers], model.coef_, rtol=1e-7)
@@ -139,7 +136,7 @@ def test_levels__are_the_weighted_logistic_regression_of_scikit_learn_with_sandw
     first = design_of(table["age"].to_numpy(), table["city"] == "b", table["city"] == "c")
     for x, answers in (
         (first, [term.before for term in regression.terms]),
-        (seen_after(flow, table), [term.after for term in regression.terms]),
+        (seen_after(flow), [term.after for term in regression.terms]),
     ):
         model = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-12, solver="newton-cholesky", max_iter=500)
         coefficients = model.fit(x, y, sample_weight=table["weight"]).coef_[0]
@@ -149,14 +146,14 @@ def test_levels__are_the_weighted_logistic_regression_of_scikit_learn_with_sandw
         np.testing.assert_allclose([one.error for one in answers], errors, rtol=1e-5)
 
 
-def test_a_target_that_is_generalized__is_its_middle_or_its_share() -> None:
+def test_a_target_that_is_generalized__is_drawn() -> None:
     table = people()
     named = flow_of(table, "city=b ~ cost", k=10).weighted.regression
     assert named.target == "city = b"
     assert named.is_logistic
     middle = flow_of(table, "age ~ cost", k=10)
     x = np.column_stack([np.ones(len(table)), table["cost"]])
-    y, w = seen_after(middle, table)[:, 1], table["weight"].to_numpy()
+    y, w = seen_after(middle)[:, 1], table["weight"].to_numpy()
     expected = np.linalg.solve((x.T * w) @ x, (x.T * w) @ y)
     np.testing.assert_allclose([one.after.value for one in middle.weighted.regression.terms], expected, rtol=1e-8)
 
@@ -172,8 +169,9 @@ def test_rows_without_a_number__are_left_out() -> None:
 
 
 def test_a_coefficient_that_the_release_cannot_estimate__does_not_overlap() -> None:
+    """A mean is one number for everybody."""
     table = people(60)
-    flow = flow_of(table, "cost ~ age", k=60, generalizer="uniform")
+    flow = flow_of(table, "cost ~ age", k=60, generalizer="uniform", numbers="mean")
     regression = flow.weighted.regression
     assert math.isnan(regression.terms[1].after.value)
     assert (regression.overlaps, regression.mean_overlap) == ((0.0,), 0.0)

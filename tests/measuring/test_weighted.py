@@ -15,9 +15,9 @@ from anonymizer.errors import SchemaError
 from anonymizer.flow import Flow
 from anonymizer.measuring.weighted import MOST_LEVELS
 from anonymizer.population.estimates import Estimate, mean_of, overlap, sampling_of, total_of
-from anonymizer.releasing.expand import expand
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from tests.naive_margins import expanded
 from tests.naive_measures import slow_figures
 from tests.sweeps import few
 
@@ -64,10 +64,9 @@ def test_figures__are_those_of_the_expanded_release(seed: int, design: dict[str,
     schema = schema_of(table, **design)
     counts = "sets" if generalizer == "tiered" else "weighted"
     flow = Flow(table, schema, Settings(k=4, generalizer=generalizer, writing=counts))
-    released = flow.released.assign(row=flow.release.order)
     for one in flow.weighted.figures:
         before = table.assign(row=table.index)
-        after = expand(released, schema, columns=[one.column], weight="share")
+        after = expanded(flow, one.column)
         level = one.level or None
         for people, shares, answer in (
             (before, pd.Series(1.0, before.index), one.before),
@@ -164,10 +163,11 @@ def test_correlations__are_those_of_the_expanded_release() -> None:
     schema = schema_of(table, weight="weight")
     flow = Flow(table, schema, Settings(k=8))
     (one,) = flow.weighted.correlations
-    after = expand(flow.released.assign(w=table["weight"].to_numpy()[flow.release.order]), schema, columns=["age"])
+    after = expanded(flow, "age")
+    after = table[["weight", "income"]].iloc[after["row"]].reset_index(drop=True).join(after)
     for people, weights, answer in (
         (table, table["weight"], one.before),
-        (after, after["w"] * after["weight"], one.after),
+        (after, after["weight"] * after["share"], one.after),
     ):
         rows = people["age"].notna().to_numpy()
         matrix = np.cov(people["age"][rows], people["income"][rows], aweights=weights[rows])
@@ -188,15 +188,16 @@ def test_two_way_tables__have_the_weights_as_if_each_row_stood_there_as_often() 
     again = two_way(flow.encoded, BoxedTable.of_records(flow.encoded), table["weight"].to_numpy())
     assert again.mean == pytest.approx(0, abs=1e-12)
     assert again.mean_hellinger == pytest.approx(0, abs=1e-6)
-    # One pair by hand: age in its bins, read evenly, against the income as it is.
-    first, encoding = flow.boxed.columns[0], flow.encoded.encodings[0]
+    # One pair by hand: age in its bins, as its boxes are read, against the income as it is.
+    encoding, column = flow.encoded.encodings[0], flow.boxed.columns[0]
     codes = flow.encoded.codes.columns[0]
     bins = bins_of(encoding, np.bincount(codes, minlength=encoding.n_codes), 10, 12)
+    shares, of_box = column.shares(bins, flow.boxed.readings.get("age"))
     tenth = np.minimum(((table["income"] - table["income"].min()) / np.ptp(table["income"]) * 10).astype(int), 9)
     before, after = np.zeros((bins.count, 10)), np.zeros((bins.count, 10))
     for row in often:
         before[bins.of_code[codes[row]], tenth[row]] += 1
-        after[:, tenth[row]] += bins.shares([first.cells[first.of_box[flow.boxed.box[row]]]])[0]
+        after[:, tenth[row]] += shares[of_box[flow.boxed.box[row]]]
     p, q = before / len(often), after / len(often)
     place = tables.names.index("income")
     assert tables.distances[0, place] == pytest.approx(np.abs(p - q).sum() / 2)

@@ -66,7 +66,7 @@ class Case:
 
     def naive(self, flow: Flow) -> Naive:
         """The figures of the files of a release of this table."""
-        return Naive(self.content, flow.release.to_bytes("csv"), flow.schema, self.k, self.link)
+        return Naive(self.content, flow.release.to_bytes("csv"), flow.schema, self.k, self.link, flow)
 
     @cached_property
     def of(self) -> Naive:

@@ -9,6 +9,7 @@ from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import visits
 from anonymizer.schema import Schema
 from tests.groups.test_refine import random_table
+from tests.naive_margins import raked_mean
 from tests.naive_measures import two_way_mean
 from tests.pages.test_workspace import SCHEMA, TABLE
 from ui.controls import count, share
@@ -119,11 +120,12 @@ def test_two_way_tables__are_said_once_they_are_known(ws: Workspace) -> None:
     ws.flow.compute("release")
     assert not tables(ws)
     ws.flow.compute("two_way")
-    mean = two_way_mean(TABLE, ws.flow.released, SCHEMA)
+    even, mean = two_way_mean(TABLE, ws.flow.released, SCHEMA), raked_mean(ws.flow)
     assert mean > 0.001
     (figure,) = tables(ws)
     assert figure.value == share(mean)
-    assert figure.meaning == f"Cross tables show {mean:.1%} of the rows in a wrong cell, on average."
+    start = f"Cross tables show {share(mean)} of the rows in a wrong cell, on average. Read evenly: {share(even)}. "
+    assert figure.meaning.startswith(f"{start}One-way tables alone: ")
     assert values(ws)[figure.label] == figure.value
     ws.set(k=50)
     assert not tables(ws)

@@ -5,10 +5,12 @@ import math
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymizer.flow import Flow
 from anonymizer.releasing.atoms import atoms_of_levels, atoms_of_pieces
 from anonymizer.releasing.one_way import (
     cells_of_levels,
@@ -19,9 +21,13 @@ from anonymizer.releasing.one_way import (
     scale_of_noise,
     table_of,
     with_noise,
+    with_rows,
 )
-from anonymizer.schema import Kind
+from anonymizer.releasing.raking import Boxes, OpenCells
+from anonymizer.schema import Kind, Schema
+from anonymizer.settings import Settings
 from tests.releasing.test_raking import cases_of
+from tests.sweeps import few
 
 
 def test_cells__are_those_of_the_worked_tables() -> None:
@@ -101,10 +107,62 @@ def test_table__counts_persons_for_cells_and_records_for_counts() -> None:
     assert persons.tolist() == [6, 12, 12]
     atoms = atoms_of_levels(("a", "b", "c"), missing=False)
     table = table_of(atoms, np.arange(3), persons, records, "job", 10, 1e-9, bytes(32))
-    assert table is not None
     assert table.cell_of.tolist() == [0, 1, 0]
     assert table.counts.tolist() == [32, 12]
-    assert table_of(atoms, np.arange(3), np.array([9, 4, 0]), records, "job", 10, 1.0, bytes(32)) is None
+    one = table_of(atoms, np.arange(3), np.array([9, 4, 0]), records, "job", 10, 1.0, bytes(32))
+    assert one.cell_of.tolist() == [0, 0, 0]
+
+
+@settings(max_examples=few(50))
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(2, 9))
+def test_bounds__hold_every_table_that_boxes_allow(seed: int, atoms: int, n_boxes: int) -> None:
+    """Of records in boxes that are hulls, by counting them; a box that leaves nothing open is exact."""
+    rng = np.random.default_rng(seed)
+    cell_of = rng.integers(0, 3, atoms)
+    cell_of = np.unique(cell_of, return_inverse=True)[1]
+    members, sure, sizes, counts = [], [], [], np.zeros(cell_of.max() + 1, int)
+    exact = np.zeros_like(counts)
+    for _ in range(n_boxes):
+        records = rng.integers(0, atoms, rng.integers(1, 6))
+        more = rng.integers(0, atoms, rng.integers(0, 3))
+        sure.append(sorted(set(records.tolist())))
+        members.append(sorted({*sure[-1], *more.tolist()}))
+        sizes.append(len(records))
+        np.add.at(counts, cell_of[records], 1)
+        if len(members[-1]) == 1:
+            exact[cell_of[records[0]]] += len(records)
+    boxes = Boxes(OpenCells.of(atoms, members, sure), np.arange(n_boxes), np.array(sizes))
+    least, most = boxes.bounds(cell_of, len(counts))
+    assert (exact <= least).all()
+    assert (least <= counts).all()
+    assert (counts <= most).all()
+    assert least.sum() <= sum(sizes) <= most.sum()
+
+
+def test_cells__hold_enough_rows_for_their_noise() -> None:
+    atoms = atoms_of_pieces(np.arange(6.0), np.arange(6.0), np.empty(0), Kind.NUMERIC, missing=False)
+    rows = np.array([30.0, 5, 6, 40, 8, 50])
+    assert with_rows([[0], [1], [2], [3], [4], [5]], rows, 20, atoms) == [[0, 1, 2], [3, 4], [5]]
+    assert with_rows([[0], [1, 2], [3], [4], [5]], rows, 1, atoms) == [[0], [1, 2], [3], [4], [5]]
+    levels = atoms_of_levels(tuple("abcdef"), missing=False)
+    assert with_rows([[3], [0], [5], [4], [2], [1]], rows, 15, levels) == [[0], [1, 2, 4], [3], [5]]
+
+
+def test_a_table__ships_only_where_it_helps() -> None:
+    """Numbers that are evenly spread are read best evenly where noise is large; those that are not, by their table."""
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"even": rng.integers(0, 60, 400), "steep": rng.exponential(5, 400).astype(int)})
+    table["ill"] = rng.choice(list("xy"), 400)
+    flow = Flow(table, Schema.of(table, quasi_identifying=["even", "steep"], sensitive=["ill"]), Settings(k=40))
+    assert "steep" in flow.boxed.readings
+    for name, column in zip(flow.boxed.names, flow.boxed.columns, strict=True):
+        codes, encoding = flow.encoded.codes.columns[flow.boxed.names.index(name)], column.encoding
+        if (reading := flow.boxed.readings.get(name)) is not None:
+            atom_of = reading.atoms.of_numbers((encoding.low + encoding.high) / 2)[codes]
+            true, pieces = np.bincount(atom_of, minlength=reading.atoms.count), reading.atoms.pieces
+            sums = reading.boxes.sums(reading.weights), reading.boxes.evenly(reading.atoms.lengths)
+            raked, evenly = (np.abs(np.bincount(pieces, one - true)).sum() for one in sums)
+            assert raked < evenly
 
 
 def test_noise_of_a_cell__knows_which_heaps_are_not_in_it() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
-from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -18,8 +17,6 @@ from anonymizer.checking.verify import verify
 from anonymizer.digests import digest
 from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import encode
-from anonymizer.measuring.boxed import BoxedColumn, BoxedTable
-from anonymizer.measuring.coefficients import agreement, regression_of
 from anonymizer.measuring.utility import cell_ncp
 from anonymizer.pipeline import Result, anonymize
 from anonymizer.population.sample import Population, sample_risk, special_of
@@ -41,7 +38,6 @@ from anonymizer.studies.attack import attack
 from anonymizer.values import share
 from anonymizer.whatif.frontier import POLICIES
 from tests.naive_attacks import slow_isolation
-from tests.naive_measures import survey_figures, two_way_distance
 from tests.reasons import anonymize_with_reasons
 
 K = 6
@@ -101,8 +97,11 @@ def sizes_of(frame: pd.DataFrame, names: list[str]) -> pd.Series:
     return text.groupby(names)[names[0]].transform("size")
 
 
-def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> dict[str, str]:
-    """All figures, from the original file and the downloaded one."""
+BY_READING = ("two_way", "coefficients", "distance", "weighted", "correlation", "hellinger")
+
+
+def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
+    """All figures that do not depend on how boxes are read, from the original file and the downloaded one."""
     table, schema = reading.frame, result.schema
     released = read_release(file, schema)
     names = list(schema.quasi_identifying)
@@ -148,31 +147,7 @@ def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> 
         losses.append(np.mean([cell_ncp(cell, encoding) for cell in cells]))
         figures[f"ncp.{encoding.name}"] = share(losses[-1])
     figures["gcp.after"] = share(np.mean(losses))
-    distances = [
-        two_way_distance(table, released, schema, *pair)
-        for pair in [*combinations(names, 2), *product(names, schema.sensitive)]
-    ]
-    figures |= dict.fromkeys([f"two_way{what}.before" for what in ("", ".most", ".raked", ".alone")], "0")
-    tables = result.report.two_way  # their twins are in the tests of measuring
-    figures["two_way.raked.after"], figures["two_way.alone.after"] = share(tables.raked.mean), share(tables.mean_alone)
-    figures["two_way.after"] = share(np.mean(distances))
-    figures["two_way.most.after"] = share(max(distances))
     encoded = encode(table, schema)
-    rows = np.empty(len(table), dtype=np.int64)
-    rows[result.release.order] = np.arange(len(table))
-    columns = tuple(
-        BoxedColumn(
-            encoding,
-            [parse_cell(None if pd.isna(text) else str(text), encoding.kind) for text in released[encoding.name]],
-            np.arange(len(table)),
-        )
-        for encoding in encoded.encodings
-    )
-    agreed = agreement(regression_of(encoded, schema.target), BoxedTable(rows, columns))
-    assert agreed.coefficients > 10
-    figures["coefficients.before"] = f"{agreed.coefficients:,}"
-    figures["coefficients.after"] = f"{agreed.inside:,}"
-    figures |= survey_figures(table, released, schema, internal)
     for check in verify(released, schema, k=K, l=2, original=table).checks:
         kind, _, column = check.name.partition(" of ")
         if check.required is not None:
@@ -208,7 +183,10 @@ def test_every_number__is_that_of_the_downloaded_release(generalizer: str, audie
     document = document_of(findings, audience=audience)
     page = Reader(to_html(document))
     assert page.figures == document.figures
-    assert page.figures == recompute(reading, result, file, audience == "internal")
+    read = {key for key in page.figures if key.startswith(BY_READING)}  # their twins: tests/reporting/test_figures.py
+    assert len(read) > 15
+    rest = {key: text for key, text in page.figures.items() if key not in read}
+    assert rest == recompute(reading, result, file)
     assert digest(file) in page.text
     run = result.report.provenance
     assert run.input_commitment == commitment(reading.sha256, run.input_key)

@@ -18,7 +18,6 @@ from anonymizer.reporting.html import to_html
 from anonymizer.whatif.frontier import POLICIES
 from tests import naive_sentences as words
 from tests.naive_figures import Naive, Risk, percent, some
-from tests.naive_margins import raked_mean
 from tests.naive_measures import interval, slow_overlap
 from tests.pages.figures import ACCEPTS, CASES, Case, Maybe, case_of, of_one_row, of_several, sweep, text_if
 from tests.texts_with_numbers import rows_of_html
@@ -232,12 +231,13 @@ def of_worth(case: Case, internal: bool) -> Iterable[str]:
     first, second = max(of.cross_tables, key=lambda pair: of.cross_tables[pair])
     most = percent(of.cross_tables[first, second])
     yield f"The same of the table that changes most: {first} and {second} | 0 | {most}"
-    by_tables = raked_mean(case.flow)
-    yield f"The same on average, when boxes are read by one-way tables | 0 | {percent(by_tables)}"
+    yield f"The same on average, when boxes are read evenly | 0 | {percent(of.mean_even)}"
     yield f"The same on average, of exact one-way tables alone | 0 | {percent(of.mean_alone)}"
     kind = "logistic" if case.has_classes else "linear"
     title = f"Coefficients of a {kind} regression of {target}, and those inside the original's 95% intervals"
-    yield " | ".join([title, *map(str, of.coefficients)])
+    yield " | ".join([title, *map(str, of.coefficients[:2])])
+    off = "The median distance of these coefficients, in standard errors of the original"
+    yield f"{off} | 0 | {of.coefficients[2]:.1f}"
     for name, loss in of.losses.items():
         yield f"{name} | {percent(loss)}"
     digits, laps = 4 if internal else 2, {}

@@ -13,16 +13,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anonymizer.errors import ReadError
+from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
+from anonymizer.releasing.expand import expand
 from anonymizer.releasing.one_way import Made
-from anonymizer.releasing.one_way_file import FIELDS, files_of, one_way_file, tables_in
+from anonymizer.releasing.one_way_file import FIELDS, OneWayFiles, files_of, one_way_file, tables_in
+from anonymizer.releasing.set_names import named
 from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.packet import check_packet, packet_of
 from anonymizer.reporting.packet_files import BOXES, ONE_WAY, READERS, readers
-from anonymizer.schema import Schema
+from anonymizer.schema import Kind, Schema
 from anonymizer.settings import Settings
 from tests.conftest import absent
+from tests.naive_margins import expanded
 from tests.reporting.test_packet import members_of, with_manifest
 
 HOSTILE = '=cmd|"{a, b}"'
@@ -35,12 +38,12 @@ WAYS = (
 @cache
 def flow_of(way: int = 0) -> Flow:
     rng = np.random.default_rng(3)
-    n = 150
+    n = 300
     table = pd.DataFrame(
         {
-            "age": rng.integers(18, 90, n), "hours": rng.choice([40, 40, 40, 38, 20, 35, 60], n),
-            "town": rng.choice([HOSTILE, "plain", "-1+2", "rare", "B, C", *"defghij"], n),
-            "seen": pd.Timestamp("2025-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D"),
+            "age": np.clip(rng.normal(40, 9, n), 18, 90).round(), "hours": rng.choice([40, 40, 40, 38, 20, 35, 60], n),
+            "town": rng.choice([HOSTILE, "plain", "-1+2", "B, C", *"defghij"], n, p=[.3, .3, .1, .05, *[.25 / 7] * 7]),
+            "seen": pd.Timestamp("2025-01-01") + pd.to_timedelta(rng.exponential(30, n).astype(int), "D"),
             "weight": np.round(rng.normal(70, 12, n), 2), "ill": rng.choice(["a", "b", "c"], n),
         }
     )  # fmt: skip
@@ -73,6 +76,48 @@ def test_file__is_read_back_as_it_was(way: int) -> None:
     files = files_of(flow.release, flow.schema, flow.look_alikes, again, made)
     assert files.one_way == content
     assert files.boxes.startswith(b"column,text,records,boxes,open,sure\n")
+
+
+@pytest.mark.parametrize("way", range(len(WAYS)), ids=str)
+def test_expanded_release__is_read_as_the_measures_read_it(way: int) -> None:
+    """From the released text and the two files alone: weighted, and drawn."""
+    flow = flow_of(way)
+    made, classes = Made.of(flow.settings), flow.look_alikes
+    tables = tables_in(one_way_file(flow.boxed.readings), flow.schema, made)
+    release = named(flow.release, flow.settings.sets)
+    files, frame = files_of(release, flow.schema, classes, tables, made), release.frame()
+    for name in tables:
+        after = expand(frame, flow.schema, columns=[name], tables=files, weight="share")
+        own = expanded(flow, name)
+        assert after["share"].sum() == pytest.approx(len(frame))
+        assert after["share"][after[name].isna()].sum() == pytest.approx(own["share"][own[name].isna()].sum(), abs=1e-6)
+        if flow.schema[name].kind is Kind.CATEGORICAL:
+            sums = [one.groupby(name)["share"].sum().loc[lambda part: part > 1e-9] for one in (after, own)]
+            assert sums[0].to_dict() == pytest.approx(sums[1].to_dict(), rel=1e-4)
+            continue
+        scale = 1.0 if flow.schema[name].kind is Kind.NUMERIC else 86_400e6
+        numbers = after[name] if scale == 1 else after[name].astype("datetime64[us]").astype("int64")
+        there, present = after[name].notna(), own.dropna()
+        total = (numbers[there] * after["share"][there]).sum() / scale
+        assert total == pytest.approx((present[name].astype(float) * present["share"]).sum() / scale, rel=1e-6)
+        how = {"tables": files, "weight": "share", "draws": 40, "rng": np.random.default_rng(1)}
+        values = expand(frame, flow.schema, columns=[name], **how)
+        assert len(values) == 40 * len(frame)
+        numbers = values[name] if scale == 1 else values[name].astype("datetime64[us]").astype("int64")
+        mean = total * scale / after["share"][there].sum()
+        assert numbers[values[name].notna()].mean() == pytest.approx(mean, rel=0.02)
+
+
+def test_tables_of_another_release__are_refused() -> None:
+    packed, flow = members(), flow_of()
+    files = OneWayFiles(packed[ONE_WAY], packed[BOXES])
+    with pytest.raises(ParameterError, match=r"no box of \d+ rows with such a cell in column 'age'"):
+        expand(flow.released.assign(age="[1, 2]"), flow.schema, tables=files, weight="share")
+    for broken in (files._replace(boxes=b"x"), files._replace(one_way=packed[BOXES]), OneWayFiles(b"\xff", b"")):
+        with pytest.raises(ReadError):
+            expand(flow.released, flow.schema, tables=broken, weight="share")
+    with pytest.raises(ParameterError, match="draws"):
+        expand(flow.released, flow.schema, tables=files, weight="share", draws=0)
 
 
 def test_packet__has_tables_that_are_made_again() -> None:

@@ -17,14 +17,12 @@ from anonymizer.groups.prune import prune
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import encode, rows_of
 from anonymizer.growing.grow import grow
-from anonymizer.growing.records import descend
 from anonymizer.measuring.comparison import as_table, paired_t_test, title_of
 from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, OF_NUMBERS, Outcome
 from anonymizer.measuring.predict import accuracy, cell_of, classify, features_of, pruned_by_confidence, regress
 from anonymizer.measuring.utility import gcp, mape
-from anonymizer.releasing.boxes import Boxes
 from anonymizer.releasing.generalize import GENERALIZERS, generalize
-from anonymizer.releasing.tiers import Parts, disjoint
+from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.studies.experiment import all_groupings, evaluate, expected_seconds
@@ -298,17 +296,9 @@ def test_impossible_settings__are_refused(wrong):
 
 def test_weights_and_means__are_read_by_the_models():
     table, schema = random_table(21, 200)
-    encoded = encode(table, schema)
-    tree = grow(encoded, min_leaf=20)
-    boxes = Boxes.of(disjoint(descend(tree, encoded), tree.n_nodes))
-    rows = np.arange(200)
-    plain = Fold.of(Flow(table, schema), rows, rows).boxed(boxes, 10).features()
-    weighted = (
-        Fold.of(Flow(table, schema, Settings(writing="weighted", numbers="mean")), rows, rows)
-        .boxed(boxes, 10)
-        .features()
-    )
-    sides = [features[boxes.of_record] for features in (plain, weighted)]
+    ways = {}, {"writing": "weighted", "numbers": "mean"}
+    boxed = [Flow(table, schema, Settings(k=20, generalizer="uniform", **way)).boxed for way in ways]
+    sides = [one.features()[one.box] for one in boxed]
     assert sides[0].shape == sides[1].shape
     # Counts give every level back as often as it is; sets do not.
     frequencies = table["city"].value_counts(normalize=True, dropna=False).sort_index().to_numpy()

@@ -21,7 +21,7 @@ def flow() -> Flow:
 def test_figures_after__are_of_the_rows_that_are_there(flow: Flow) -> None:
     assert 0 < flow.left_out <= 20
     before = values_before(flow.table, flow.schema["age"])
-    after = values_after(flow.release, before)
+    after = values_after(flow.boxed, before, np.sort(flow.staying))
     weights = flow.table["weight"].to_numpy(float)
     mean, total = flow.weighted.figures[0], flow.weighted.figures[1]
     assert (mean.what, total.what) == ("mean", "total")
@@ -35,7 +35,7 @@ def test_figures_after__are_of_the_rows_that_are_there(flow: Flow) -> None:
 
 def test_columns_that_stay__lose_the_same_rows(flow: Flow) -> None:
     before = values_before(flow.table, flow.schema["diagnosis"])
-    after = values_after(flow.release, before)
+    after = values_after(flow.boxed, before, np.sort(flow.staying))
     assert after.of_row.tolist() == before.of_row[np.sort(flow.staying)].tolist()
 
 

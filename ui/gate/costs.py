@@ -6,6 +6,7 @@ from html import escape
 import numpy as np
 import streamlit as st
 
+from anonymizer.drawing.charts import BY_TABLES, baselines_sentence
 from anonymizer.errors import AnonymizerError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate, Repair, Severity, together
@@ -74,6 +75,7 @@ def costs(ws: Workspace) -> None:
     if change:
         st.caption("Green: before the repairs. Amber: added by them.")
     target(ws)
+    cross_tables(flow)
 
 
 def row(name: str, before: float, now: float) -> str:
@@ -82,6 +84,19 @@ def row(name: str, before: float, now: float) -> str:
     bar = f'<div class="copse-bar"><i style="width:{100 * old:.1f}%"></i><i style="width:{100 * new:.1f}%"></i></div>'
     name = escape(name, quote=True)
     return f'<tr><th scope="row" title="{name}">{name}</th><td>{bar}</td><td>{share(now)}</td></tr>'
+
+
+def cross_tables(flow: Flow) -> None:
+    """Draw how far cross tables are off, beside reading evenly and beside one-way tables alone, which is a mark."""
+    two_way = flow.two_way
+    if two_way.mean is None or two_way.mean_alone is None or two_way.even is None:
+        return
+    st.markdown(f"Cross tables, rows in a wrong cell: **{share(two_way.mean)}**", help=f"On average. {BY_TABLES}")
+    most = max(two_way.mean, two_way.mean_alone, two_way.even.mean or 0.0, 1e-9)
+    wide, mark = (100 * part / most for part in (two_way.mean, two_way.mean_alone))
+    colour = "" if two_way.is_worth_it else ' class="amber"'
+    st.html(f'<div class="copse-bar"><i{colour} style="width:{wide:.1f}%"></i><b style="left:{mark:.1f}%"></b></div>')
+    st.caption(plain(baselines_sentence(two_way)))
 
 
 def target(ws: Workspace) -> None:

@@ -3,7 +3,13 @@
 import pandas as pd
 import streamlit as st
 
-from anonymizer.drawing.charts import coefficients_sentence, two_way_sentence, worst_table_sentence
+from anonymizer.drawing.charts import (
+    BY_TABLES,
+    baselines_sentence,
+    coefficients_sentence,
+    two_way_sentence,
+    worst_table_sentence,
+)
 from anonymizer.drawing.surveys import (
     interval_text,
     intervals_figure,
@@ -55,15 +61,17 @@ def analyses(report: Report) -> None:
     tables, regression = two_way_sentence(report.two_way), coefficients_sentence(report.coefficients)
     if tables:
         left.markdown(f"**{plain(tables)}**")
+        left.markdown(plain(baselines_sentence(report.two_way)))
         left.caption(
             f"{plain(worst_table_sentence(report.two_way))} The mean is over pairs with a generalized column. Numbers "
-            "are in ten bins, and the twelve most frequent levels alone. Cells are read evenly."
+            "are in ten bins, and the twelve most frequent levels alone. {BY_TABLES}"
         )
     if regression:
         right.markdown(f"**{plain(regression)}**")
         right.caption(
             "The target on all quasi-identifiers at once. Of more than two classes, each of the most frequent stands "
-            "against the rest. A coefficient that the release cannot estimate is outside."
+            "against the rest. Of the release, values of each row are drawn from its box. A coefficient that the "
+            "release cannot estimate is outside."
         )
 
 
@@ -74,9 +82,9 @@ def survey(weighted: Weighted) -> None:
         st.markdown(f"**{plain(sentence)}**")
         st.plotly_chart(intervals_figure(weighted.figures), key="survey intervals", config=CONFIG)
         st.caption(
-            f"{plain(survey_details(weighted))} Sampling: {plain(weighted.sampling)}. A released interval counts "
-            "as its middle, a set as each of its levels in equal parts. An overlap is the mean of the parts of both "
-            "intervals that they share. Whoever gets the release has no weights, strata or households."
+            f"{plain(survey_details(weighted))} Sampling: {plain(weighted.sampling)}. {BY_TABLES} An overlap is the "
+            "mean of the parts of both intervals that they share. Whoever gets the release has no weights, strata or "
+            "households."
         )
         with st.expander("Every mean, share and total", key="survey figures"):
             figures_table(weighted.figures, "survey table")

@@ -6,6 +6,7 @@ import streamlit as st
 
 from anonymizer.checking.verify import Check, Verification
 from anonymizer.drawing.charts import (
+    BY_TABLES,
     distribution_figure,
     loss_figure,
     loss_sentence,
@@ -53,7 +54,7 @@ def figures(ws: Workspace, report: Report) -> None:
             last.caption(f"of people held out; always guessing the most frequent value: {share(report.majority)}")
         elif report.two_way.mean is not None:
             last.metric("Rows in a wrong cell", share(report.two_way.mean))
-            last.caption("of cross tables, on average")
+            last.caption(f"of cross tables; one-way tables alone: {share(report.two_way.mean_alone or 0.0)}")
 
 
 @st.fragment
@@ -159,10 +160,7 @@ def what_changed(ws: Workspace, report: Report) -> None:
         )
         st.markdown(f"**{plain(moved_sentence(columns[name]))}**")
         st.plotly_chart(distribution_figure(columns[name]), key="distribution", config=CONFIG)
-        st.caption(
-            "Released cells are read evenly: an interval along its length, a set over its levels. "
-            "Sensitive and insensitive columns are released unchanged."
-        )
+        st.caption(f"{BY_TABLES} Sensitive and insensitive columns are released unchanged.")
     with right:
         st.markdown(f"**{plain(loss_sentence(utility.ncp_by_column, utility.gcp))}**")
         st.plotly_chart(loss_figure(utility.ncp_by_column), key="loss", config=CONFIG)

@@ -9,7 +9,14 @@ from html import escape
 import numpy as np
 import streamlit as st
 
-from anonymizer.drawing.charts import RELEASED, distribution_figure, loss_figure, loss_sentence, moved_sentence
+from anonymizer.drawing.charts import (
+    BY_TABLES,
+    RELEASED,
+    distribution_figure,
+    loss_figure,
+    loss_sentence,
+    moved_sentence,
+)
 from anonymizer.errors import AnonymizerError
 from anonymizer.groups.prune import Pruning
 from anonymizer.measuring.points import Point
@@ -274,4 +281,4 @@ def losses(ws: Workspace) -> None:
         name = state.column = st.selectbox("Column", names, at, key=f"what if column {ws.edition} {len(names)}")
         st.markdown(f"**{plain(moved_sentence(columns[name]))}**")
         st.plotly_chart(distribution_figure(columns[name]), key="what if distribution", config=CONFIG)
-        st.caption("Released cells are read evenly: an interval along its length, a set over its levels.")
+        st.caption(BY_TABLES)
