@@ -216,7 +216,7 @@ def values_after(boxed: BoxedTable, before: Values, records: Rows, draws: np.ran
 def pick(shares: Floats, row: NDArray[np.integer], draws: np.random.Generator) -> Rows:
     """Return a column of some ``shares`` (rows, c) for each of n records, by the shares of its ``row`` (n,)."""
     ends = np.cumsum(shares, axis=1).reshape(-1)
-    c = shares.shape[1]
+    c, row = shares.shape[1], row.astype(np.int64)  # narrow integers would run over
     ends += np.repeat(np.arange(len(shares)), c) * 2.0
     at = row * 2.0 + draws.random(len(row)) * (ends[row * c + c - 1] - row * 2.0)
     return np.asarray(np.minimum(np.searchsorted(ends, at, "right") - row * c, c - 1), np.int64)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm, t
 
 from anonymizer.flow import Flow
-from anonymizer.measuring.boxed import BoxedTable
+from anonymizer.measuring.boxed import BoxedTable, pick
 from anonymizer.measuring.coefficients import (
     DRAWS,
     FEWEST,
@@ -121,6 +121,19 @@ def test_one_group__says_that_nothing_depends_on_anything() -> None:
         assert answer.inside <= 1
         assert answer.distance > 4
         assert answer.to_dict()["median_distance_in_standard_errors"] == answer.distance
+
+
+def test_pick__draws_by_the_shares_of_narrow_rows() -> None:
+    """Rows may be numbered in a single byte, and places among all shares not."""
+    rng = np.random.default_rng(3)
+    shares = rng.dirichlet(np.ones(20), 120)
+    shares[7] = np.eye(20)[19]
+    row = np.repeat(np.arange(120), 400)
+    answer = pick(shares, row.astype(np.uint8), np.random.default_rng(1))
+    assert (answer == pick(shares, row, np.random.default_rng(1))).all()
+    assert (answer[row == 7] == 19).all()
+    counts = np.bincount(row * 20 + answer, minlength=2400).reshape(120, 20) / 400
+    assert np.abs(counts - shares).max() < 0.12
 
 
 def test_more_classes__are_each_set_against_the_rest() -> None:

@@ -69,7 +69,7 @@ def of_ready(case: Case) -> Iterable[str]:
         yield Maybe(sentence)
         yield Maybe(detail)
         yield Maybe(f"- {figure}: {sentence} {detail}")
-    yield f"Cross tables, rows in a wrong cell: {percent(of.mean_distance)}"
+    yield f"Cross tables off: {percent(of.mean_distance)}"
     yield of.baselines
     yield f"This release is {of.k}-anonymous."
     yield words.description(of, case.limits.get("suppression", 0))

@@ -91,7 +91,7 @@ def cross_tables(flow: Flow) -> None:
     two_way = flow.two_way
     if two_way.mean is None or two_way.mean_alone is None or two_way.even is None:
         return
-    st.markdown(f"Cross tables, rows in a wrong cell: **{share(two_way.mean)}**", help=f"On average. {BY_TABLES}")
+    st.markdown(f"Cross tables off: **{share(two_way.mean)}**", help=f"Rows in a wrong cell, on average. {BY_TABLES}")
     most = max(two_way.mean, two_way.mean_alone, two_way.even.mean or 0.0, 1e-9)
     wide, mark = (100 * part / most for part in (two_way.mean, two_way.mean_alone))
     colour = "" if two_way.is_worth_it else ' class="amber"'
