@@ -3,10 +3,12 @@
 import argparse
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from anonymizer.cli.options import add_reading, names, pairs, print_json, reading_of
+from anonymizer.cli.reports import print_gate, reasons_of
 from anonymizer.disclosure.brought import Brought, read_tree
 from anonymizer.disclosure.constraints import GrowingRule, Knowledge
 from anonymizer.disclosure.exposure import CONFIDENT, Exposure, assess, compare, figures_of_leaves
@@ -16,10 +18,14 @@ from anonymizer.disclosure.outline import KeyedTree, Keys, keys_of, lay_keys, ou
 from anonymizer.disclosure.publish import WRITERS, publish
 from anonymizer.disclosure.repair import Repair, repairs
 from anonymizer.errors import ParameterError, Progress
+from anonymizer.gate.finding import Gate
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
 from anonymizer.json_value import MAX_BYTES
+from anonymizer.ledger.drafts import TreeDraft, reasons_in
+from anonymizer.ledger.ledger import Ledger
 from anonymizer.reading.files import Reading
+from anonymizer.reading.profile import suggest
 from anonymizer.releasing.files import write_file
 from anonymizer.schema import Schema
 
@@ -61,6 +67,15 @@ def add_disclosure(subparsers: Any) -> None:
     command.add_argument("--compare", action="store_true", help="also under every other assumption")
     command.add_argument("--exact", action="store_true", help="also count whole people, where that is feasible")
     command.add_argument("--out", help="where the published tree goes: .json, .txt (rules) or .pmml")
+    command.add_argument("--person", metavar="NAME", help="the column that tells whose a row is, for the ledger")
+    command.add_argument(
+        "--ledger", metavar="NAME", help="count it with the releases and trees of a ledger; with --out, enter it there"
+    )
+    command.add_argument("--to", default="", help="who gets it, for the ledger")
+    command.add_argument(
+        "--reason", action="append", default=[], metavar="KEY=TEXT",
+        help="why it is published although it tells too much with others; the ledger keeps it; repeatable",
+    )  # fmt: skip
     command.add_argument("--json", action="store_true", help="print the figures as JSON")
     command.set_defaults(
         run=lambda options: run_disclosure(options, reading_of(options.input, options)),
@@ -76,6 +91,7 @@ def run_disclosure(options: argparse.Namespace, reading: Reading) -> int:
         raise ParameterError(f"{options.out} has no ending that can be written.", remedy="Use .json, .txt or .pmml.")
     if options.repair and options.bound is None:
         raise ParameterError("A repair needs a bound.", remedy="Give one: --bound 0.8.")
+    ledger = ledger_of(options, reading)
     began = time.perf_counter()
     keys = keys_from(options, reading)
     brought = brought_tree(options, keys)
@@ -116,13 +132,60 @@ def run_disclosure(options: argparse.Namespace, reading: Reading) -> int:
             "bound": options.bound, "within_bound": fits, "judged": exposure.highest_posterior,
             "judged_by": exposure.judged_by,
         }  # fmt: skip
-    if options.out and fits:
-        write_file(options.out, WRITERS[ending or "json"](publish(tree, knowledge)))
+    gate = publish_tree(options, ledger, tree, knowledge, fits, figures)
     if options.json:
         print_json(figures)
     else:
         print_figures(figures, options)
-    return 0 if fits else 1
+        if ledger is not None:
+            print_gate(gate, gate.findings)
+            if "number" in figures["ledger"]:
+                print(f"This tree is entry {figures['ledger']['number']:,} of the ledger, {figures['ledger']['hash']}.")
+    return 0 if fits and not gate.open else 1
+
+
+def publish_tree(
+    options: argparse.Namespace, ledger: Ledger | None, tree: KeyedTree, knowledge: Knowledge, fits: bool,
+    figures: dict[str, Any],
+) -> Gate:  # fmt: skip
+    """Return what stands in the way of publishing a tree with all that a ledger has, which is added to the figures.
+    Where nothing does, a file is named and the bound ``fits``, write it; its entry comes first."""
+    path, gate, draft = Path(options.out or ""), Gate(()), None
+    if ledger is not None:
+        codes = options.encoded.codes.matrix()
+        draft = TreeDraft.of(
+            options.table, options.schema, tree, knowledge, codes, path.name, ledger.require_key()
+        )  # fmt: skip
+        gate = Gate(ledger.tree_findings(draft))
+        gate = gate.with_reasons(reasons_of(options.reason, gate))
+        figures["ledger"] = gate.to_dict()
+    if not options.out or not fits or gate.open:
+        return gate
+    content = WRITERS[ENDINGS[path.suffix.lower()]](publish(tree, knowledge))
+    with nullcontext() if ledger is None else ledger.noted(path.name):
+        if ledger is not None and draft is not None:
+            entry = ledger.enter_tree(draft, reasons_in(gate), to=options.to)
+            figures["ledger"] |= {"number": entry["number"], "hash": entry["hash"]}
+        write_file(path, content)
+    return gate
+
+
+def ledger_of(options: argparse.Namespace, reading: Reading) -> Ledger | None:
+    """Return the ledger that the tree is counted with, ``None`` without one. Raises :class:`ParameterError` for options
+    that are of a ledger without one, and where persons are not named who are in the table."""
+    if not options.ledger:
+        for name in ("to", "reason", "person"):
+            if getattr(options, name):
+                raise ParameterError(f"--{name} is for the entry of a ledger.", remedy="Name one with --ledger.")
+        return None
+    if options.to and not options.out:
+        raise ParameterError("--to is for the entry, and nothing is published.", remedy="Name a file with --out.")
+    person = options.person or suggest(reading.frame).person
+    if person != options.person:
+        raise ParameterError("A ledger counts persons.", column=person, remedy=f"Add --person {person}.")
+    ledger = Ledger.open(options.ledger)
+    ledger.require_key()
+    return ledger
 
 
 def keys_from(options: argparse.Namespace, reading: Reading) -> Keys:
@@ -136,8 +199,10 @@ def keys_from(options: argparse.Namespace, reading: Reading) -> Keys:
         table,
         quasi_identifying=options.quasi_identifying,
         sensitive=[options.target],
+        person=options.person,
         kinds={options.target: "categorical"} | options.kinds,
     )
+    options.table, options.schema = table, schema
     options.encoded = encode(table, schema)
     return keys_of(options.encoded)
 

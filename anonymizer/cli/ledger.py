@@ -83,8 +83,8 @@ def show_ledger(options: argparse.Namespace) -> int:
         print(chain.fault.sentence)
         return 1
     ledger = Ledger.open(options.name)
-    if chain.forests or chain.budget is not None:
-        print(*ledger.account().sentences, sep="\n")
+    if sentences := ledger.account().sentences:
+        print(*sentences, sep="\n")
     if ledger.key is None:
         print(NO_KEY)
     return 0
@@ -98,6 +98,11 @@ def about_entry(entry: Mapping[str, Any]) -> str:
         promise = f"ε = {entry.get('epsilon', '?')}" if entry.get("private") else "no promise"
         persons = f"{people.get('persons', '?')} {'persons' if people.get('person') else 'rows'}"
         return f"{entry.get('name') or 'a forest'}{to}: {promise}, {persons}, {entry.get('mode', '?')}"
+    if entry["kind"] == "tree":
+        people, leaves, says = part(entry, "table"), entry.get("leaves", "?"), len(part(entry, "says"))
+        persons = f"{people.get('persons', '?')} {'persons' if people.get('person') else 'rows'}"
+        name, target = part(entry, "tree").get("name", "?"), entry.get("target", "?")
+        return f"{name}{to}: a tree for {target}, {leaves} leaves, {says} of them without an error, {persons}"
     if entry["kind"] != "release":
         budget = f"ε = {entry['budget']}" if entry.get("budget") else ""
         of = f"of {str(entry['of'])[:12]}" if entry.get("of") else ""
@@ -142,12 +147,13 @@ def about_file(chain: Chain, file: str) -> tuple[str, bool]:
         sha256 = read_manifest(file).sha256 if apart else digest(content)
     entries = [
         (line, entry) for line, entry in enumerate(chain.entries, 1)
-        if entry["kind"] == "release" and part(entry, "release").get("sha256") == sha256
+        if sha256 in (part(entry, "release").get("sha256"), *part(part(entry, "tree"), "files").values())
     ]  # fmt: skip
     if entries:
         line, entry = entries[0]
         to = f" to {entry['to']}" if entry.get("to") else ""
-        return f"{name} is what entry {line:,} says was released{to}.", True
+        what = "published" if entry["kind"] == "tree" else "released"
+        return f"{name} is what entry {line:,} says was {what}{to}.", True
     if apart:
         return f"No entry of this ledger speaks of {name}.", False
     what, report = "report", content

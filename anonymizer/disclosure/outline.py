@@ -223,6 +223,22 @@ def outline_of(tree: Tree, encodings: tuple[Encoding, ...], cut: Iterable[int] |
     return outline_from(rows)
 
 
+def leaves_of(outline: Outline, codes: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
+    """Return which leaf each record is in (n,), numbered from 0 in preorder; -1 where a node has no branch for it.
+    ``codes`` (n, p): of the records."""
+    leaf = np.full(len(codes), -1, np.int64)
+    number = {int(node): place for place, node in enumerate(outline.leaves)}
+    waiting = [(0, np.arange(len(codes)))]
+    while waiting:
+        node, rows = waiting.pop()
+        if node in number:
+            leaf[rows] = number[node]
+            continue
+        side = outline.side_of(node, codes[rows, outline.feature[node]])
+        waiting += [(child, rows[side == place]) for place, child in enumerate(outline.children[node])]
+    return leaf
+
+
 @dataclass(frozen=True, eq=False)
 class Row:
     """One node on its way into an :class:`Outline`; by default a leaf."""

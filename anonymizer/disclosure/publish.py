@@ -18,7 +18,7 @@ from anonymizer.disclosure.constraints import GrowingRule, Knowledge
 from anonymizer.disclosure.outline import NOWHERE, KeyedTree, Keys, Outline, Row, lay_keys, outline_from
 from anonymizer.disclosure.pmml import Document, to_pmml
 from anonymizer.drawing.words import visible_text
-from anonymizer.errors import ParameterError
+from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.growing.encode import Encoding
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.schema import Kind
@@ -67,6 +67,14 @@ def publish(tree: KeyedTree, knowledge: Knowledge) -> Document:
 def rounded_rate(error: int, n: int) -> float | None:
     """Return the share of errors among n records to the next multiple of :data:`RATE_STEP`; ``None`` of no record."""
     return round(round(error / n / RATE_STEP) * RATE_STEP, 10) if n else None
+
+
+def certain_leaves(tree: KeyedTree, knowledge: Knowledge) -> dict[int, str | None]:
+    """Return the label of each leaf that is published without an error, by its number in preorder: everybody in it has
+    that value. None where error rates are not published; a rate counts as known exactly."""
+    leaves = enumerate(tree.outline.leaves.tolist())
+    pure = [(place, node) for place, node in leaves if knowledge.rates and tree.n[node] and not tree.error[node]]
+    return {place: tree.keys.labels[int(tree.label[node])] for place, node in pure}
 
 
 def classes_of(tree: KeyedTree, knowledge: Knowledge) -> list[str | None]:
@@ -380,3 +388,14 @@ def level_text(value: str | None) -> str:
 
 WRITERS = {"json": to_json, "rules": to_rules, "pmml": to_pmml}
 """The forms of a published tree, by name."""
+
+
+def forms_of(document: Document) -> tuple[dict[str, str], AnonymizerError | None]:
+    """Return the published tree in each form that can hold it, and why one cannot."""
+    texts, unfit = {}, None
+    for form, write in WRITERS.items():
+        try:
+            texts[form] = write(document)
+        except AnonymizerError as error:
+            unfit = error
+    return texts, unfit

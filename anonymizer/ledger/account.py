@@ -1,4 +1,4 @@
-"""What the forests of a ledger may tell of one person in all, beside what its releases leave together.
+"""What the forests of a ledger may tell of one person in all, beside what its releases and trees leave together.
 
 The ε of forests that saw the same person add up, times the rows that the person has, for a forest promises it of a row.
 Beside releases, the odds of a guess grow at most by e^{2ε}: replacing a row is two steps between neighbouring tables.
@@ -41,6 +41,7 @@ class Account:
     ``forests``: how many; ``spent``: the most that they may tell of one person together (ε), infinite where one
     promises nothing; ``budget``: the most that they may, ``None`` where nobody has set one. ``releases``: how many;
     ``smallest``: the fewest candidates that they leave of a person together, ``None`` where it is not known.
+    ``trees``: how many are published; ``certain``: of how many people a leaf of one says a value.
     """
 
     forests: int
@@ -48,10 +49,18 @@ class Account:
     budget: float | None
     releases: int
     smallest: int | None
+    trees: int = 0
+    certain: int = 0
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What there is to say, a sentence each."""
+        people = plural(self.certain, "person", "people")
+        trees = f"{plural(self.trees, 'published tree')}: a leaf says a value of {people}."
+        return (*(self._of_forests if self.forests or self.budget is not None else ()), *[trees] * bool(self.trees))
+
+    @property
+    def _of_forests(self) -> tuple[str, ...]:
         most = "" if self.budget is None else f", and may spend {self.budget:g}"
         forests = plural(self.forests, "forest")
         if self.spent == math.inf:

@@ -18,9 +18,10 @@ from anonymizer.checking.cell_limits import CellLimit, Promise, changed_cells, l
 from anonymizer.checking.together import Classes, Together, cells_of, together
 from anonymizer.gate.earlier import Now, classes_of_persons, of_cells, of_limits
 from anonymizer.gate.finding import Finding, Severity
-from anonymizer.ledger.chain import ReleaseEntry
+from anonymizer.ledger.chain import ReleaseEntry, TreeEntry
 from anonymizer.ledger.members import Members, Words
 from anonymizer.ledger.rows import LedgerRows, classes_of_records, classes_of_rows, own_persons, somebodys
+from anonymizer.ledger.trees import TreeLeaves, finding_of, remainder_of
 from anonymizer.schema import Schema
 from anonymizer.values import plural
 
@@ -45,7 +46,8 @@ class LedgerCells:
     release of this very table, ``None`` of another one. ``related`` (s): whether a release has somebody of this table,
     directly or by way of others. ``recognised``: how many of the table are in the ledger; ``unknown``: the line of each
     release of which nobody can be recognised, why, and what columns of both tables tell. ``promises`` (s): what each
-    release promised besides k; ``composes`` (s): whether each can be put beside others at all.
+    release promised besides k; ``composes`` (s): whether each can be put beside others at all. ``trees``: those
+    published about somebody of the table.
     """
 
     lines: tuple[int, ...]
@@ -61,6 +63,7 @@ class LedgerCells:
     unknown: tuple[tuple[int, str, str], ...] = ()
     promises: tuple[Promise, ...] = ()
     composes: tuple[bool, ...] = ()
+    trees: tuple[TreeLeaves, ...] = ()
 
     @property
     def rows(self) -> tuple[NDArray[np.int64], ...]:
@@ -181,6 +184,19 @@ def cells_of_rows(rows: LedgerRows, releases: Sequence[tuple[ReleaseEntry, Membe
     )  # fmt: skip
 
 
+def with_trees(cells: LedgerCells, rows: LedgerRows, trees: Sequence[tuple[TreeEntry, Members]]) -> LedgerCells:
+    """Return the classes of a table's rows together with the leaves that they have in published trees. ``trees``: entry
+    and members of each."""
+    leaves = cells_of_rows(rows, [(tree.people, members) for tree, members in trees])
+    of_line, own = {tree.people.line: tree for tree, _ in trees}, []
+    for at, (line, of_rows) in enumerate(zip(leaves.lines, leaves.rows, strict=True)):
+        tree, absent = of_line[line], frozenset(leaves.classes[at][leaves.present :].tolist()) - {-1}
+        elsewhere = frozenset(one for one in absent if one < tree.number) if leaves.aligned[at] is None else frozenset()
+        if (of_rows >= 0).any():
+            own.append(TreeLeaves(tree.target, of_rows, tree.number, tree.rates, tree.says, line, elsewhere))
+    return replace(cells, trees=tuple(own), unknown=(*cells.unknown, *leaves.unknown))
+
+
 def together_of(members: Sequence[Members], k: Sequence[int]) -> Together:
     """Return what releases leave together of everybody in them. ``k``: what each promised, of which the largest
     counts."""
@@ -230,6 +246,7 @@ def _related(classes: Sequence[NDArray[np.int64]], present: int) -> tuple[bool, 
 def findings_of(cells: LedgerCells, now: Now) -> tuple[Finding, ...]:
     """Return what a release leaves together with those of a ledger, as the gate lists it."""
     findings = [_not_counted(*one) for one in cells.unknown]
+    findings += findings_on_values(cells, now.table, now.class_of, now.k, now.promise)
     if not any(cells.related):
         return tuple(findings) or (_nobody_here(),)
     line = cells.same_as(now.class_of)
@@ -250,10 +267,58 @@ def findings_of(cells: LedgerCells, now: Now) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
+def tree_findings_of(cells: LedgerCells, values: pd.DataFrame, leaves: TreeLeaves) -> tuple[Finding, ...]:
+    """Return what a tree that is to be published leaves together with what a ledger has, as the gate lists it.
+    ``values``: the column that it predicts; ``leaves``: of the rows."""
+    findings = [*(_not_counted(*one) for one in cells.unknown), *findings_on_values(cells, values, leaves)]
+    nobody = cells.lines and not findings and not any(cells.related)
+    return (_nobody_here(),) if nobody else tuple(findings)
+
+
+def findings_on_values(
+    cells: LedgerCells, table: pd.DataFrame, now: Classes | TreeLeaves, k: int = 1, promise: Promise | None = None
+) -> list[Finding]:
+    """Return what releases and published trees leave of values together, a finding for each column that a tree
+    predicts. ``table``: with these columns; ``now``: a release of the table with the ``promise``, or a tree of it, that
+    is looked at."""
+    looked_at = isinstance(now, TreeLeaves)
+    columns = [now.target] if isinstance(now, TreeLeaves) else dict.fromkeys(one.target for one in cells.trees)
+    places = [at for at in cells.counted(k) if cells.related[at]]
+    promises = [*([] if promise is None else [promise]), *(cells.promises[at] for at in places)]
+    whole, some = zip(*(_whole_classes(cells, at) for at in places), strict=True) if places else ((), ())
+    leaves = [one.leaf for one in cells.trees] + [now.leaf if isinstance(now, TreeLeaves) else now]
+    group = together([*(cells.rows[at] for at in places), *leaves], k, cells.unit).smallest
+    findings = []
+    for name in columns:
+        trees = [one for one in cells.trees if one.target == name]
+        if name in table and (trees or (looked_at and places)):
+            remainder = remainder_of(table[name], cells.unit, whole, trees, now, promises)
+            partly = any(some) or any(one.elsewhere for one in trees)
+            findings.append(finding_of(remainder, _beside(len(places), len(trees)), group, ELSEWHERE * partly))
+    return findings
+
+
+ELSEWHERE = "Of groups that have somebody who is not in this table, not all values are known: they count as all."
+
+
+def _whole_classes(cells: LedgerCells, at: int) -> tuple[NDArray[np.int64], bool]:
+    """Return the class of each row in a release (n,), -1 where somebody of it is not in the table, so that its values
+    are not known; and whether there is any such row."""
+    rows = cells.rows[at]
+    absent = np.isin(rows, cells.classes[at][cells.present :]) & (rows >= 0) & (cells.aligned[at] is None)
+    return np.where(absent, -1, rows), bool(absent.any())
+
+
+def _beside(releases: int, trees: int) -> str:
+    """Return what is looked at is put beside."""
+    parts = [plural(releases, "earlier release")] * bool(releases) + [plural(trees, "published tree")] * bool(trees)
+    return " and ".join(parts)
+
+
 def _not_counted(line: int, why: str, common: str) -> Finding:
     return Finding(
         f"together: not counted with entry {line:,} of the ledger", Severity.STOPS, "Not counted", why,
-        f"What this release and that of entry {line:,} leave together cannot be counted. {common}{NAME_IT}",
+        f"What this and entry {line:,} leave together cannot be counted. {common}{NAME_IT}",
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import math
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -115,17 +115,48 @@ class ReleaseEntry:
     def of(cls, line: int, entry: Mapping[str, Any]) -> "ReleaseEntry":
         """Return what an entry says. Raises :class:`ReadError` when something is missing or of another type."""
         value = JsonValue(dict(entry), f"entry {line:,}", "ledger", RESTORE)
+        columns = {name: column.items() for name, column in value.field("table").field("columns").fields().items()}
+        k, promise = value.field("settings").field("k").whole(1), _promise_in(value.field("settings"), columns)
+        return replace(cls.of_people(line, value), k=k, promise=promise, composes=composes(entry))
+
+    @classmethod
+    def of_people(cls, line: int, value: JsonValue) -> "ReleaseEntry":
+        """Return what an entry says of its people and their table, promising nothing. Raises as :meth:`of`."""
         table, members = value.field("table"), value.field("members")
         person, alike, rows = (table.field(name) for name in ("person", "alike", "rows_print"))
         columns = {name: column.items() for name, column in table.field("columns").fields().items()}
         return cls(
-            line, value.field("at").time(), value.field("settings").field("k").whole(1),
+            line, value.field("at").time(), 1,
             None if person.absent else person.text(), not alike.absent and alike.flag(),
             tuple(name for name, words in columns.items() if words and words[0].value == "quasi-identifying"),
             {name: text.text(16) for name, text in table.field("print").fields().items()},
             "" if rows.absent else rows.text(16), _file_in(members), members.field("sha256").sha256(),
-            _promise_in(value.field("settings"), columns), composes(entry),
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TreeEntry:
+    """What later releases and trees need of the entry of a published tree: its ``people`` and their table, as those of
+    a release that promised nothing, each leaf a class; the ``target`` that it predicts, the ``number`` of its leaves,
+    whether it has error ``rates``, and the value that a leaf ``says`` all its people have, by leaf."""
+
+    people: ReleaseEntry
+    target: str
+    number: int
+    rates: bool
+    says: Mapping[int, str | None]
+
+    @classmethod
+    def of(cls, line: int, entry: Mapping[str, Any]) -> "TreeEntry":
+        """Return what an entry says. Raises :class:`ReadError` when something is missing or of another type."""
+        value = JsonValue(dict(entry), f"entry {line:,}", "ledger", RESTORE)
+        number, says = value.field("leaves").whole(1), value.field("says").fields()
+        for leaf, one in says.items():
+            if not re.fullmatch(r"0|[1-9][0-9]{0,8}", leaf) or int(leaf) >= number:
+                one.refuse("there is no such leaf")
+        texts = {int(leaf): None if one.absent else one.text() for leaf, one in says.items()}
+        target, rates = value.field("target").text(fewest=1), value.field("knows").field("error_rates").flag()
+        return cls(ReleaseEntry.of_people(line, value), target, number, rates, texts)
 
 
 @dataclass(frozen=True)
@@ -237,10 +268,16 @@ class Chain:
             ForestEntry.of(line, entry) for line, entry in enumerate(self.entries, 1) if entry["kind"] == "forest"
         )
 
+    @cached_property
+    def trees(self) -> tuple["TreeEntry", ...]:
+        """The published trees. Raises :class:`ReadError` for one that does not say what an entry of a tree says."""
+        return tuple(TreeEntry.of(line, entry) for line, entry in enumerate(self.entries, 1) if entry["kind"] == "tree")
+
     @property
     def with_members(self) -> tuple["ReleaseEntry | ForestEntry", ...]:
         """The entries that have members. Raises :class:`ReadError`."""
-        return (*self.releases, *(forest for forest in self.forests if forest.file))
+        trees = (tree.people for tree in self.trees)
+        return (*self.releases, *trees, *(forest for forest in self.forests if forest.file))
 
     @property
     def budget(self) -> float | None:

@@ -5,10 +5,6 @@ Three things beside each other: ``NAME.copse-ledger``, a chain of entries in whi
 never leave: together with a list of names they tell who is in a release, and in which class.
 """
 
-import csv
-import io
-import zlib
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,16 +17,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.together import Together
 from anonymizer.digests import digest
 from anonymizer.errors import GuaranteeError, ParameterError, ReadError
 from anonymizer.gate.earlier import Earlier, Now, OtherPeople
-from anonymizer.gate.finding import Finding, Gate
+from anonymizer.gate.finding import Finding
 from anonymizer.growing.encode import persons_of
 from anonymizer.ledger.account import Account, Charge, most_spent, spent_by
-from anonymizer.ledger.cells import LedgerCells, cells_of_rows, findings_of, together_of
+from anonymizer.ledger.cells import LedgerCells, cells_of_rows, findings_of, together_of, tree_findings_of, with_trees
 from anonymizer.ledger.chain import Chain, ForestEntry, ReleaseEntry, merge_chains, new_entry, read_chain
+from anonymizer.ledger.drafts import Draft, TreeDraft
 from anonymizer.ledger.lock import lock_ledger
 from anonymizer.ledger.members import Members, Words, person_digests
 from anonymizer.ledger.rows import KeyedRows, LedgerRows, members_of_rows, own_persons, rows_print, several_rows
@@ -38,49 +34,12 @@ from anonymizer.provenance.report import Report
 from anonymizer.releasing.files import write_file, write_once
 from anonymizer.releasing.key import key_in, read_key
 from anonymizer.releasing.release import Release
-from anonymizer.releasing.treat import treated_table
 from anonymizer.schema import Schema
 
 ENDING, MEMBERS, KEY = ".copse-ledger", ".ledger-members", ".ledger-key"
 NEXT = ".new"
 """What ends the name of the file that is to take the place of members, once a note says so."""
 NO_KEY = "The key of this ledger is not here: entries can be read, nobody recognised, nothing added."
-
-
-@dataclass(frozen=True, eq=False)
-class Draft:
-    """A release before it has a place in the ledger. ``rows``: of its table; ``now``: what it is looked at as, the
-    class of each row a number of one of its ``boxes``, which are as :func:`boxes_of` returns them; ``n_records``: rows
-    that it has; ``settings``, as a report keeps them; ``smallest``: rows of its smallest class; ``passed``: whether
-    every check did; ``reasons`` by the key of the finding. ``name``, ``sha256``: of its file."""
-
-    rows: LedgerRows
-    now: Now
-    boxes: tuple[str, int]
-    n_records: int
-    settings: Mapping[str, Any]
-    smallest: int
-    passed: bool
-    reasons: Mapping[str, str]
-    name: str
-    sha256: str
-
-    @classmethod
-    def of(cls, table: pd.DataFrame, release: Release, report: Report, name: str, sha256: str, key: bytes) -> "Draft":
-        """Return the release of a table in memory. ``key``: of the ledger."""
-        schema, parameters = report.provenance.schema, report.provenance.parameters
-        person, k = persons_of(table, schema)[0], int(parameters["k"])
-        class_of = Earlier.of(release, len(table), k).class_of
-        released = release.frame(shared=True)
-        numbers, first, sizes = np.unique(class_of[release.order], return_index=True, return_counts=True)
-        boxes, place = boxes_of(released[list(schema.quasi_identifying)].iloc[first], sizes)
-        rank = np.full(int(class_of.max(initial=-1)) + 2, -1, np.int64)
-        rank[numbers] = place
-        how = {"promise": Promise.of(schema, parameters), "treated": treated_table(table, schema)}
-        now = Now(table, schema, released, rank[class_of], k, person, **how)
-        rows, reasons = KeyedRows.of(table, schema, person, key), reasons_in(report.gate)
-        about = release.n_records, parameters, report.after.smallest, report.verification.passed
-        return cls(rows, now, boxes, *about, reasons, name, sha256)
 
 
 @dataclass(frozen=True)
@@ -175,7 +134,7 @@ class Ledger:
         key."""
         self.require_key()
         chain = self.read().require()
-        return (LedgerReleases(self, chain.head),) if chain.releases else ()
+        return (LedgerReleases(self, chain.head),) if chain.releases or chain.trees else ()
 
     def cells(self, table: pd.DataFrame, schema: Schema) -> LedgerCells:
         """Return the classes of a table's people in all releases, by row and by person.
@@ -189,10 +148,15 @@ class Ledger:
         return self._cells(self.read().require(), rows)
 
     def findings(self, rows: LedgerRows, now: Now) -> tuple[Finding, ...]:
-        """Return what a release leaves of people together with all releases, as the gate lists it; nothing where there
-        is none. ``rows``: of its table. Raises as :meth:`cells`."""
+        """Return what a release leaves of people together with all releases and published trees, as the gate lists it;
+        nothing where there is none. ``rows``: of its table. Raises as :meth:`cells`."""
         chain = self.read().require()
-        return findings_of(self._cells(chain, rows), now) if chain.releases else ()
+        return findings_of(self._cells(chain, rows), now) if chain.releases or chain.trees else ()
+
+    def tree_findings(self, draft: TreeDraft) -> tuple[Finding, ...]:
+        """Return what a tree that is to be published leaves of values together with all releases and published trees of
+        its people, as the gate lists it; nothing where there is none. Raises as :meth:`cells`."""
+        return tree_findings_of(self.cells_of(draft.rows), draft.values, draft.leaves)
 
     def rows_of(self, table: pd.DataFrame, schema: Schema) -> KeyedRows:
         """Return the rows of a table in memory. Raises :class:`ParameterError` without a key."""
@@ -206,7 +170,9 @@ class Ledger:
         return together_of([self._members(entry, chain) for entry in releases], [entry.k for entry in releases])
 
     def _cells(self, chain: Chain, rows: LedgerRows) -> LedgerCells:
-        return cells_of_rows(rows, [(entry, self._members(entry, chain)) for entry in chain.releases])
+        cells = cells_of_rows(rows, [(entry, self._members(entry, chain)) for entry in chain.releases])
+        trees = [(tree, self._members(tree.people, chain)) for tree in chain.trees]
+        return with_trees(cells, rows, trees) if trees else cells
 
     def add(
         self, table: pd.DataFrame, release: Release, report: Report, name: str, sha256: str, **words: str
@@ -243,6 +209,26 @@ class Ledger:
             self._append(chain, entry)
         return entry
 
+    def enter_tree(
+        self, draft: TreeDraft, reasons: Mapping[str, str], *, to: str = "", basis: str = "", by: str = ""
+    ) -> Mapping[str, Any]:
+        """Return the new entry of a published tree, once it is written: it comes before the tree's file. ``reasons`` by
+        the key of the finding; other words and errors: as of :meth:`enter`."""
+        rows, leaves = draft.rows, draft.leaves
+        self.require_key()
+        several = several_rows(rows)
+        with self._writing() as chain:
+            number, cells = len(chain.entries) + 1, self._cells(chain, rows)
+            findings = tree_findings_of(cells, draft.values, leaves)
+            _require_reasons(findings, reasons)
+            entry = new_entry(
+                number, [chain.head], "tree", by=by, to=to, basis=basis, table=_table_of(rows, several), **draft.about,
+                beside=[one.sentence for one in findings], reasons=reasons,
+                members=self._write_members(number, members_of_rows(rows, leaves.leaf, several)),
+            )  # fmt: skip
+            self._append(chain, entry)
+        return entry
+
     @contextmanager
     def _writing(self) -> Iterator[Chain]:
         """Give the chain as it stands, which nobody else writes meanwhile. Raises :class:`ParameterError` when it
@@ -264,7 +250,7 @@ class Ledger:
             yield
         except BaseException as error:
             entries = enumerate(self.read().entries[before:], before + 1)
-            own = [line for line, entry in entries if entry["kind"] == "release" and entry["release"]["name"] == name]
+            own = [line for line, entry in entries if dict(entry.get(entry["kind"]) or {}).get("name") == name]
             ledger = self.path.name.removesuffix(ENDING)
             for line in own:
                 note = (
@@ -323,7 +309,9 @@ class Ledger:
         ways = {(one.person is not None, one.alike) for one in chain.releases}
         together = self.together() if ways in ({(True, False)}, {(True, True)}) else None
         smallest = None if together is None or not together.smallest else together.smallest
-        return Account(len(charges), spent, chain.budget, len(chain.releases), smallest)
+        says = [self._members(tree.people, chain).of_classes(tree.says) for tree in chain.trees]
+        certain = len(np.unique(np.concatenate(says))) if says else 0
+        return Account(len(charges), spent, chain.budget, len(chain.releases), smallest, len(says), certain)
 
     def charge(
         self,
@@ -364,10 +352,9 @@ class Ledger:
         with self._writing() as chain:
             kind, words = "note", {} if budget is None else {"budget": budget}
             if asked_back is not None:
-                if asked_back not in {*(one.line for one in chain.releases), *(one.line for one in chain.forests)}:
-                    raise ParameterError(
-                        f"Entry {asked_back} is of no release and no forest.", remedy="Show the ledger."
-                    )
+                if asked_back not in {one.line for one in (*chain.with_members, *chain.forests)}:
+                    what = f"Entry {asked_back} is of no release, tree or forest."
+                    raise ParameterError(what, remedy="Show the ledger.")
                 kind, words = "withdrawn", {"of": chain.entries[asked_back - 1]["hash"]}
             self._append(chain, new_entry(len(chain.entries) + 1, [chain.head], kind, by=by, note=text, **words))
 
@@ -556,28 +543,6 @@ def _rows_of_persons(rows: LedgerRows, n: int) -> NDArray[np.int64]:
     """Return how many rows each of n persons has."""
     assert rows.person is not None
     return np.bincount(rows.person[rows.person >= 0], minlength=n).astype(np.int64)
-
-
-def boxes_of(cells: pd.DataFrame, rows: NDArray[np.integer[Any]]) -> tuple[tuple[str, int], NDArray[np.int64]]:
-    """Return the distinct boxes of a release with their rows, as base64 of a deflated CSV, and how many they are; and
-    the place of each among them (c,). ``cells``: the generalized columns as released, a row for each of c classes;
-    ``rows`` (c,): of each."""
-    texts = cells.astype(object).fillna("").to_numpy()
-    boxes = [tuple(map(str, box)) for box in texts.tolist()]
-    places = sorted(range(len(boxes)), key=boxes.__getitem__)
-    rank = np.empty(len(places), np.int64)
-    rank[places] = np.arange(len(places))
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow([*cells.columns, "rows"])
-    writer.writerows([*boxes[place], int(rows[place])] for place in places)
-    text = b64encode(zlib.compress(sink.getvalue().encode(), 9)).decode()
-    return (text, len(boxes)), rank
-
-
-def reasons_in(gate: Gate) -> dict[str, str]:
-    """Return the reasons of a gate by the key of the finding."""
-    return {one.key: one.reason for one in gate.findings if one.reason}
 
 
 def _require_reasons(findings: Sequence[Finding], reasons: Mapping[str, str]) -> None:

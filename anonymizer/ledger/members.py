@@ -101,6 +101,11 @@ class Members:
         stay = ~np.isin(self.digest, person)
         return Members(self.digest[stay], self.class_of[stay])
 
+    def of_classes(self, classes: Iterable[int]) -> Words:
+        """Return the digests of those of which all records are in one of some classes."""
+        distinct, class_of = self.persons
+        return distinct[np.isin(class_of, list(classes))]
+
     @cached_property
     def persons(self) -> tuple[Words, NDArray[np.int64]]:
         """The different digests (d,), ascending, and the class of each: that of its records, a number of its own for

@@ -13,7 +13,8 @@ from anonymizer.checking.cell_limits import Promise, columns_of
 from anonymizer.checking.verify import Verification
 from anonymizer.gate.earlier import Now
 from anonymizer.gate.finding import Finding, Gate
-from anonymizer.ledger.ledger import Draft, Ledger, boxes_of, reasons_in
+from anonymizer.ledger.drafts import Draft, boxes_of, reasons_in
+from anonymizer.ledger.ledger import Ledger
 from anonymizer.ledger.rows import Distinct, KeyedRows, LedgerRows
 from anonymizer.partitions.coded import persons_in
 from anonymizer.partitions.folder import Manifest
@@ -51,7 +52,8 @@ class Register:
     def columns_to_judge(self, promise: Promise, schema: Schema) -> set[str]:
         """Return the columns that the promised limits of a release and of all entries are judged by."""
         promises = [promise, *(entry.promise for entry in self.ledger.read().require().releases)]
-        names = set(columns_of(promises)) if any(one.is_on_cells for one in promises) else set()
+        names = {tree.target for tree in self.ledger.read().require().trees}
+        names |= set(columns_of(promises)) if any(one.is_on_cells for one in promises) else set()
         if any(one.limits[name] is not None for one in promises for name in OF_POPULATION):
             names |= {column.name for column in schema.columns if column.role in OF_RISK}
         return names

@@ -260,7 +260,7 @@ def test_forests__are_charged_to_one_budget_before_they_are_grown(
         (["ledger", "new", "other", "--budget", "-1"], "The budget must be a number above 0."),
         (["ledger", "show", "register", "--budget", "1"], "--budget is of ledger new and ledger budget alone"),
         (["ledger", "withdraw", "register", "--entry", "1"], "Say which entry was asked back, and why."),
-        (["ledger", "withdraw", "register", "--entry", "1", "--why", "x"], "Entry 1 is of no release and no forest."),
+        (["ledger", "withdraw", "register", "--entry", "1", "--why", "x"], "Entry 1 is of no release, tree or forest."),
         ([*FOREST, "--to", "x"], "--to is for the entry of a ledger."),
         (["ledger", "burn", "register"], "There is no ledger 'burn'"),
         (["ledger", "new", "register"], "There is a ledger at register.copse-ledger already"),
@@ -432,3 +432,63 @@ def test_command__of_a_release_that_keeps_another_names_its_report() -> None:
     assert main(words[3:]) == 0
     assert Path("RELEASE.csv").read_bytes() == Path("y2.csv").read_bytes()
     assert "made again from their own reports: 'y1.json'\nearlier = []" in run_of["python"]
+
+
+TREE = [
+    "disclosure", "people.csv", "--quasi-identifying", "age,sex,postcode", "--target", "diagnosis", "--no-internal",
+    "--max-depth", "1", "--person", "patient", "--ledger", "register",
+]  # fmt: skip
+
+
+def test_published_tree__is_counted_with_releases_and_entered_before_its_file(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert release("y1.csv") == 0
+    assert main(TREE) == 1
+    assert "With 1 earlier release" in capsys.readouterr().out
+    assert len(Ledger.open("register").entries) == 2  # nothing is published
+    places: list[bool] = []
+    enter = Ledger.enter_tree
+
+    def watched(*arguments: Any, **words: Any) -> Any:
+        answer = enter(*arguments, **words)
+        places.append(Path("tree.json").exists())
+        return answer
+
+    monkeypatch.setattr(Ledger, "enter_tree", watched)
+    publishing = [*TREE, "--out", "tree.json", "--to", "the press"]
+    assert main(publishing) == 1
+    output = capsys.readouterr().out
+    assert "one possible value of 'diagnosis', which neither does alone." in output
+    assert not Path("tree.json").exists()
+    assert main([*TREE, "--json"]) == 1
+    (finding,) = json.loads(capsys.readouterr().out)["ledger"]["findings"]
+    assert main([*publishing, f"--reason={finding['key']}=all readers are bound"]) == 0
+    assert "This tree is entry 3 of the ledger" in capsys.readouterr().out
+    assert places == [False]
+    entry = Ledger.open("register").entries[2]
+    assert (entry["kind"], entry["to"], list(entry["reasons"])) == ("tree", "the press", [finding["key"]])
+    assert entry["tree"]["files"]["json"] == digest(Path("tree.json").read_bytes())
+    assert main(["ledger", "show", "register"]) == 0
+    output = capsys.readouterr().out
+    assert "tree.json to the press: a tree for diagnosis" in output
+    assert "1 published tree: a leaf says a value of" in output
+    assert main(["ledger", "check", "register", "tree.json"]) == 0
+    assert "tree.json is what entry 3 says was published to the press." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--person", "patient"], "--person is for the entry of a ledger."),
+        (["--to", "the press"], "--to is for the entry of a ledger."),
+        (["--reason", "x=because of this"], "--reason is for the entry of a ledger."),
+        (["--person", "patient", "--ledger", "register", "--to", "the press"], "nothing is published"),
+    ],
+)
+def test_published_tree__options_that_do_nothing_are_refused(words: list[str], sentence: str, capsys: Capture) -> None:
+    assert main([*TREE[:9], *words]) == 2
+    assert sentence in capsys.readouterr().err
+    pd.concat([PEOPLE, PEOPLE]).rename(columns={"patient": "patient_id"}).to_csv("people.csv", index=False)
+    assert main([*TREE[:9], "--ledger", "register"]) == 2
+    assert "Add --person patient_id." in capsys.readouterr().err

@@ -152,7 +152,7 @@ def test_withdrawn__still_counts(tmp_path: Path) -> None:
     )  # fmt: skip
     assert ledger.account().spent == 1
     for line in (1, 3, 9):
-        with pytest.raises(ParameterError, match="is of no release and no forest"):
+        with pytest.raises(ParameterError, match="is of no release, tree or forest"):
             ledger.note("x", asked_back=line)
 
 

@@ -16,7 +16,7 @@ from anonymizer.disclosure.constraints import GrowingRule, Knowledge
 from anonymizer.disclosure.exposure import Exposure, assess, mean_of_top
 from anonymizer.disclosure.multiway import grow_multiway
 from anonymizer.disclosure.outline import KeyedTree, keys_of, lay_keys
-from anonymizer.disclosure.publish import WRITERS, publish
+from anonymizer.disclosure.publish import WRITERS, forms_of, publish
 from anonymizer.errors import CancelledError
 from anonymizer.forest.domains import code, domains_of
 from anonymizer.forest.forest import grow_forest, predict
@@ -25,7 +25,6 @@ from tests.disclosure.test_brought import RPART, eight
 from tests.pages.test_data import SHELL, session_of
 from tests.waiting import PATIENCE, wait_until
 from ui.controls import share
-from ui.disclosure.repair import forms_of
 from ui.disclosure.state import DisclosureState
 from ui.forest.state import ForestState, Growth
 from ui.workspace import Workspace, sample_reading

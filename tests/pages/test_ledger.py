@@ -16,6 +16,7 @@ from tests.pages.forest import open_page as open_forest
 from tests.pages.forest import session as forest_session
 from tests.pages.test_data import open_page as open_data
 from tests.pages.test_data import session_of
+from tests.pages.test_disclosure import open_page as open_disclosure
 from tests.pages.test_folder import open_page as open_pieces
 from tests.pages.test_folder import places, wait, write_release
 from tests.pages.test_folder import session as in_pieces
@@ -25,6 +26,7 @@ from tests.pages.test_reports import make_packet, members_of
 from tests.pages.test_twice import PEOPLE, QI, shut
 from ui.decisions import ledger as of_ledgers
 from ui.decisions.ledger import FOLDER_VARIABLE, OpenLedger, ledger_folder, ledgers_in, path_in
+from ui.disclosure.state import DisclosureState
 from ui.workspace import Workspace
 
 __all__ = ["places"]
@@ -275,3 +277,29 @@ def test_budget__that_is_entered_elsewhere_counts_at_once(folder: Path) -> None:
     grow(app)
     assert "Line 1 is damaged" in plain_text(app)
     assert not session_of(app).spent
+
+
+def tree_buttons(app: AppTest) -> list[Any]:
+    return [button for button in app.get("download_button") if "tree" in button.key]
+
+
+def test_published_tree__is_entered_before_its_files_can_be_taken_away(folder: Path) -> None:
+    ledger = Ledger.new(folder / "register")
+    write_entry(open_page(with_ledger(ledger.path)))
+    ws = with_ledger(ledger.path)
+    ws.state(DisclosureState).bound = 1.0
+    app = open_disclosure(ws)
+    assert not app.exception
+    assert "With 1 earlier release" in plain_text(app) + " ".join(one.value for one in app.warning)
+    assert all(button.disabled for button in tree_buttons(app))
+    if app.warning:
+        assert next(one for one in app.button if one.label == "Write the entry").disabled
+        app.text_input(key="tree reason").set_value("all readers are bound").run()
+    write_entry(app)
+    assert not any(button.disabled for button in tree_buttons(app))
+    assert "Entry 3 of the ledger register." in plain_text(app)
+    (entry,) = ledger.entries[2:]
+    assert (entry["kind"], entry["tree"]["name"]) == ("tree", "customers-tree.json")
+    assert "1 published tree: a leaf says a value of" in plain_text(open_data(session_of(app)))
+    again = open_disclosure(with_ledger(ledger.path))
+    assert "Entry 3 of the ledger register." in plain_text(again)

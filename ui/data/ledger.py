@@ -27,7 +27,7 @@ def ledger_panel(ws: Workspace) -> None:
     with st.expander(title, icon=":material/history_edu:", key="ledger"):
         st.markdown(WHAT if ws.ledger is None else of_these_people(ws, ws.ledger))
         account = ws.account()
-        if account is not None and (account.forests or account.budget is not None):
+        if account is not None and account.sentences:
             st.markdown(plain(" ".join(account.sentences)))
         names = [NONE, *ledgers_in(folder)]
         now = NONE if ws.ledger is None else ws.ledger.name

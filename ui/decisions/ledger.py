@@ -19,13 +19,15 @@ NAME = re.compile(r"\w(?:[\w .()-]{0,78}[\w)])?")
 
 @dataclass(frozen=True)
 class OpenLedger:
-    """A ledger as it stood when it was read last: ``head``, its last entry; ``releases``, as the gate counts them, and
-    ``entries``: by the digest of each released file the number and the hash of its entry."""
+    """A ledger as it stood when it was read last: ``head``, its last entry; ``releases``, as the gate counts them;
+    ``entries``: by the digest of each released file the number and the hash of its entry; and ``trees``: the number of
+    its entry by the digest of each form of a published tree."""
 
     ledger: Ledger
     head: str
     releases: tuple[OtherPeople, ...]
     entries: dict[str, tuple[int, str]]
+    trees: dict[str, int]
 
     @classmethod
     def at(cls, path: Path) -> "OpenLedger":
@@ -39,7 +41,13 @@ class OpenLedger:
             for number, entry in enumerate(entries, 1)
             if entry["kind"] == "release"
         }
-        return cls(ledger, ledger.head, ledger.earlier, files)
+        trees = {
+            str(sha256): number
+            for number, entry in enumerate(entries, 1)
+            if entry["kind"] == "tree"
+            for sha256 in entry["tree"]["files"].values()
+        }
+        return cls(ledger, ledger.head, ledger.earlier, files, trees)
 
     @property
     def name(self) -> str:

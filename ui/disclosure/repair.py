@@ -7,12 +7,11 @@ import streamlit as st
 
 from anonymizer.disclosure.exposure import Exposure
 from anonymizer.disclosure.outline import KeyedTree
-from anonymizer.disclosure.pmml import Document
-from anonymizer.disclosure.publish import WRITERS, publish
+from anonymizer.disclosure.publish import forms_of, publish
 from anonymizer.disclosure.repair import Repair, repairs
-from anonymizer.errors import AnonymizerError
 from anonymizer.schema import csv_names
 from ui.controls import count, plain, share, slider_ends
+from ui.disclosure.ledger import tree_entered
 from ui.disclosure.state import DisclosureState
 from ui.job import answer_of_job
 from ui.release.downloads import file_stem
@@ -71,6 +70,7 @@ def files(ws: Workspace, way: Repair) -> None:
     fields += ["how it was grown"] if way.knowledge.rule else []
     st.caption("The files hold " + ", ".join(fields) + ", and nothing else: no counts of people.")
     texts, unfit = forms_of(document)
+    is_open = tree_entered(ws, way, f"{stem}-tree.json") if way.possible else False
     with st.container(horizontal=True):
         for form, (label, ending, mime) in FILES.items():
             st.download_button(
@@ -80,7 +80,7 @@ def files(ws: Workspace, way: Repair) -> None:
                 mime,
                 key=f"download tree {form}",
                 icon=":material/download:",
-                disabled=not way.possible or form not in texts,
+                disabled=not is_open or form not in texts,
                 on_click="ignore",
             )
     if unfit is not None:
@@ -92,17 +92,3 @@ def files(ws: Workspace, way: Repair) -> None:
         line = shlex.join([*words, "--tree", f"{stem}-tree.json", "--bound", f"{way.bound:g}"])
         with st.expander("Check the downloaded tree again", icon=":material/terminal:"):
             st.code(line, language="bash", wrap_lines=True)
-
-
-def forms_of(document: Document) -> tuple[dict[str, str], AnonymizerError | None]:
-    """Return the published tree in each form that can hold it, and why one cannot.
-
-    Written at once, for a file that is made on the click is lost when the page is drawn again in the same moment.
-    """
-    texts, unfit = {}, None
-    for form, write in WRITERS.items():
-        try:
-            texts[form] = write(document)
-        except AnonymizerError as error:
-            unfit = error
-    return texts, unfit
