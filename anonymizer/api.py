@@ -37,6 +37,7 @@ from anonymizer.releasing.release import Release, read_release
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION as __version__
 from anonymizer.whatif.described import with_codebook
+from anonymizer.whatif.project import last_release
 from anonymizer.whatif.series import Series, first_release, next_release
 
 __all__ = [
@@ -84,6 +85,7 @@ __all__ = [
     "first_release",
     "generalize",
     "grow",
+    "last_release",
     "linkage_risk",
     "measure",
     "next_release",

@@ -587,7 +587,7 @@ class Flow:
             after=self.after, utility=self.utility, two_way=self.two_way, coefficients=self.coefficients,
             weighted=self.weighted, worst=self.worst, verification=self.verification, isolation=self.isolation,
             gate=self.gate, reading=self.reading, sets=names_of(self.release, self.settings.sets),
-            keeps=[one.option for one in self.earlier_to_keep if one.option is not None],
+            keeps=[option for one in self.earlier_to_keep for option in one.options],
         )  # fmt: skip
 
     @property

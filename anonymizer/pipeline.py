@@ -19,6 +19,7 @@ Every step is a function of its own that can be called alone. In the order of th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError, Progress, part_of
 from anonymizer.flow import Flow
-from anonymizer.gate.earlier import Earlier
+from anonymizer.gate.earlier import Earlier, OtherPeople
 from anonymizer.gate.finding import Gate
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
@@ -43,6 +44,7 @@ from anonymizer.releasing.generalize import check_choices
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, SETTINGS, Settings, setting_names
+from anonymizer.whatif.project import made_again
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,7 @@ def anonymize(
     rng: np.random.Generator | None = None,
     reasons: Mapping[str, str] | None = None,
     population: Population = WHOLE,
-    earlier: Sequence[Result] | Ledger = (),
+    earlier: Sequence[Result | str | Path | Ledger | OtherPeople] | Ledger = (),
     keep: bool = False,
     progress: Progress | None = None,
     **settings: Any,
@@ -107,18 +109,20 @@ def anonymize(
     something stands in the way, by the key of the finding, in three words at least; the report keeps them. Without a
     reason ``result.gate.open`` says what it is, and ``result.release`` makes no file.
     ``population``: what is known of it beside sampling weights, for the limits ``risk_max``, ``risk_mean``, ``k_map``.
-    ``earlier``: results of the same table, with its rows in the same order, that are released, too: the gate counts who
-    is in groups of fewer than k when all are put together; or a ledger, whose releases may be of other tables of the
-    same people, and whose key then is that of packing. ``keep``: make groups that keep these releases: everybody stays
-    in a group of k people that all of them share. They are packed inside the earlier groups, or join them; who was in
-    none of the releases and is one of fewer than k waits, as far as ``suppression`` allows. ``progress``: called with a
-    share from 0 to 1 and what is being done.
+    ``earlier``: what is released, too: results of the same table, with its rows in the same order, or their reports, by
+    path, of which the releases are made again; last time's, of :func:`anonymizer.whatif.project.last_release`; or a
+    ledger, whose releases may be of other tables of the same people, and whose key then is that of packing. The gate
+    counts who is in groups of fewer than k when all are put together. ``keep``: make groups that keep these releases:
+    everybody stays in a group of k people that all of them share. They are packed inside the earlier groups, or join
+    them; who was in none of the releases and is one of fewer than k waits, as far as ``suppression`` allows.
+    ``progress``: called with a share from 0 to 1 and what is being done.
 
     Raises :class:`GuaranteeError` when the table has fewer than k records, :class:`ParameterError` for a setting that
     is not one, and whatever the stages raise.
     """
     if keep and not earlier:
         raise ParameterError("No earlier release is given that could be kept.", remedy="Give its result as earlier.")
+    before = [earlier] if isinstance(earlier, Ledger) else list(earlier)
     flow = Flow(
         table,
         schema,
@@ -128,17 +132,26 @@ def anonymize(
         rng=rng,
         reasons=reasons,
         population=population,
-        earlier=earlier.earlier if isinstance(earlier, Ledger) else [_earlier_of(one, len(table)) for one in earlier],
         keep=keep,
-        key=earlier.key if isinstance(earlier, Ledger) else None,
+        key=next((one.key for one in before if isinstance(one, Ledger)), None),
     )
-    return run_flow(flow, progress)
+    return run_flow(flow.but(earlier=_earlier_of(before, flow)), progress)
 
 
-def _earlier_of(result: Result, n: int) -> Earlier:
-    """Return the release of a run as a later one of its n rows is counted together with it."""
-    parameters = result.report.provenance.parameters
-    return Earlier.of(result.release, n, parameters["k"], Promise.of(result.schema, parameters))
+def _earlier_of(
+    before: Sequence[Result | str | Path | Ledger | OtherPeople], flow: Flow
+) -> tuple[Earlier | OtherPeople, ...]:
+    """Return what :func:`anonymize` takes as ``earlier`` as a flow counts it."""
+    answers: list[Earlier | OtherPeople] = []
+    for one in before:
+        if isinstance(one, Ledger):
+            answers += one.earlier
+        elif isinstance(one, Result):
+            limits = one.report.provenance.parameters
+            answers.append(Earlier.of(one.release, len(flow.table), limits["k"], Promise.of(one.schema, limits)))
+        else:
+            answers.append(made_again(one, flow, answers) if isinstance(one, str | Path) else one)
+    return tuple(answers)
 
 
 def run_flow(flow: Flow, progress: Progress | None = None) -> Result:

@@ -27,7 +27,7 @@ from anonymizer.databases.address import Address
 from anonymizer.databases.read import read_database
 from anonymizer.errors import AnonymizerError, CancelledError, MemoryOnlyError, ParameterError, Progress, ReadError
 from anonymizer.flow import Flow
-from anonymizer.gate.earlier import Earlier, OtherPeople
+from anonymizer.gate.earlier import Earlier, OtherPeople, Uncounted
 from anonymizer.growing.encode import Encoding, encode_column
 from anonymizer.ledger.account import Account
 from anonymizer.partitions.flow import PartedFlow
@@ -185,9 +185,10 @@ class Workspace:
         """Return the releases of this table that were taken away, but for that of the flow itself, and last time's,
         where a project with one decided."""
         before = self.decisions.last
-        last = () if before is None or before.profile is None else (before.release,)
         in_pieces = self.reading is not None and self.reading.in_pieces
-        last += () if self.ledger is None or in_pieces else self.ledger.releases
+        of_ledger = () if self.ledger is None or in_pieces else self.ledger.releases
+        last = () if before is None or before.profile is None else (before.release,)
+        last = (*(one for one in last if not of_ledger or not isinstance(one, Uncounted)), *of_ledger)
         if not self.releases:
             return last
         now, entries = (

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from anonymizer.abilities import ENGINES, require
+from anonymizer.cli.earlier import LAST_TIME
 from anonymizer.cli.ledger import entry_words, ledger_of, print_together
 from anonymizer.cli.options import (
     ProgressBar,
@@ -42,7 +43,7 @@ from anonymizer.values import plural
 CLUSTER = ("scheduler", "workers", "memory", "spill")
 ALONE = (
     "check", "project", "earlier", "attack", "packet", "internal_packet", "sign", "internal", "external", "population",
-    "fraction", "last_table", "last_release", "keep_earlier",
+    "fraction", *LAST_TIME, "keep_earlier",
 )  # fmt: skip
 """Options that take one table in memory."""
 LARGE = 2_000_000

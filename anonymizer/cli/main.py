@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from anonymizer.cli.app import add_app
 from anonymizer.cli.attack import add_attack
 from anonymizer.cli.disclosure import add_disclosure
-from anonymizer.cli.earlier import add_earlier, earlier_of
+from anonymizer.cli.earlier import LAST_TIME, add_earlier, earlier_of
 from anonymizer.cli.evaluate import add_evaluate
 from anonymizer.cli.files import add_engine, engine_of, run_apart, run_files, run_verify_folder, say_as_one
 from anonymizer.cli.forest import add_forest
@@ -218,7 +218,7 @@ def add_anonymize(subparsers: Any) -> None:
     add_reports(make)
     add_packet(make)
     make.set_defaults(
-        run=run_anonymize, reads=("input", "schema", "codebook", "project", "population", "last_table", "last_release"),
+        run=run_anonymize, reads=("input", "schema", "codebook", "project", "population", *LAST_TIME),
         writes=("out", "report", "internal", "external", "packet", "internal_packet"),
     )  # fmt: skip
 

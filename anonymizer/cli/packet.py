@@ -73,7 +73,7 @@ def project_of(flow: Flow, report: Report, statement: Statement) -> Project:
     project = Project(
         flow.schema, dict(flow.settings), table_name=reading.name if reading else "", records=len(flow.table),
         reading=reading.options if reading else None, words=words, reasons=flow.reasons, last=profile_of(flow),
-        saved=report.provenance.time,
+        saved=report.provenance.time, keep=flow.keep,
     )  # fmt: skip
     return outward(project)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anonymizer.cli.options import first_bytes, read_apart, read_options, reading_of, with_cuts, with_values
-from anonymizer.cli.typed import say, typed_reading, typed_values, with_typed
+from anonymizer.cli.typed import say, say_instead, typed_reading, typed_values, with_typed
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
 from anonymizer.reading.files import Reading
@@ -48,6 +48,10 @@ def open_project(options: argparse.Namespace) -> tuple[Reading, Schema, Settings
     schema.check(reading.frame)
     stated = {name: value for name, value in {**Settings(), **project.parameters}.items() if hasattr(options, name)}
     settings = Settings(**{**project.parameters, **typed_values(options, stated, "project")})
+    if "keep_earlier" not in options.typed:
+        options.keep_earlier = project.keep
+    elif options.keep_earlier != project.keep:
+        say_instead("keep-earlier", options.keep_earlier, project.keep, "project")
     words = {name: text for name, text in project.words.items() if name in WORDS}
     for name, text in words.items():
         if name not in options.typed:

@@ -32,6 +32,8 @@ from anonymizer.values import value_text
 NO_PROMISE = Promise()
 EARLIER_REPORT = "EARLIER-REPORT.json"
 """What the report of an earlier release is called where that is not known."""
+LAST_TABLE, LAST_PROJECT = "LAST-TABLE.csv", "LAST-PROJECT.json"
+"""What last time's table and project are called where that is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +49,9 @@ class Earlier:
     report: str = EARLIER_REPORT
 
     @property
-    def option(self) -> tuple[str, str]:
+    def options(self) -> tuple[tuple[str, str], ...]:
         """How a command names it."""
-        return "--earlier", self.report
+        return (("--earlier", self.report),)
 
     @classmethod
     def of(cls, release: Release, n: int, k: int, promise: Promise = NO_PROMISE) -> "Earlier":
@@ -114,8 +116,8 @@ class OtherPeople(Protocol):
     """Releases of other tables, such as last year's, which the same people may be in."""
 
     @property
-    def option(self) -> tuple[str, str] | None:
-        """How a command names them, ``None`` where it takes more to name them."""
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """How a command names them, where their groups can be kept."""
 
     def beside(self, now: Now) -> Finding | Sequence[Finding]:
         """Return what they leave of people together with the one that is looked at."""
@@ -132,7 +134,7 @@ class Uncounted:
         "To count it, open last time's table or its release: on the Data page under “What changed since last time”, "
         "or with --last-table or --last-release."
     )
-    option: ClassVar[None] = None
+    options: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def beside(self, now: Now) -> Finding:
         """Return that it cannot be counted."""
@@ -158,15 +160,20 @@ NOBODYS = Uncounted("No column says whose a row is, so nobody can be found in bo
 class LastTable:
     """The release of another table: whose each of its m rows is, ``person``, missing for nobody's; the class that each
     was released in, ``class_of`` (m,), -1 of those left out; ``k``, and the ``promise`` besides; ``values``: its
-    sensitive columns as released."""
+    sensitive columns as released. ``table``, ``project``: the files that it was made of, as far as they have names."""
 
     person: "pd.Series[Any]"
     class_of: NDArray[np.int64]
     k: int
     promise: Promise = NO_PROMISE
     values: pd.DataFrame | None = None
+    table: str = LAST_TABLE
+    project: str = LAST_PROJECT
 
-    option: ClassVar[None] = None
+    @property
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """How a command names it."""
+        return ("--last-table", self.table), ("--last-project", self.project)
 
     def beside(self, now: Now) -> tuple[Finding, ...]:
         """Return what both leave of everybody in either: who is in one alone is in a group with who else is."""
@@ -225,7 +232,7 @@ class LastRelease:
     k: int
     promise: Promise = NO_PROMISE
 
-    option: ClassVar[None] = None
+    options: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __post_init__(self) -> None:
         other = [(name, "no") for name in self.schema.released if name not in self.rows]

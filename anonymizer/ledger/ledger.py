@@ -468,9 +468,9 @@ class LedgerReleases:
     head: str
 
     @property
-    def option(self) -> tuple[str, str]:
+    def options(self) -> tuple[tuple[str, str], ...]:
         """How a command names them."""
-        return "--ledger", self.ledger.path.name.removesuffix(ENDING)
+        return (("--ledger", self.ledger.path.name.removesuffix(ENDING)),)
 
     def beside(self, now: Now) -> tuple[Finding, ...]:
         """Return what all leave of people together."""

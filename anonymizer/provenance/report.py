@@ -558,13 +558,14 @@ def python_lines(
 def earlier_lines(keeps: Sequence[tuple[str, str]]) -> list[str]:
     """Return the lines of Python that name the earlier releases that groups keep; none where they keep nothing.
     ``keeps``: as of :class:`Provenance`."""
-    ledgers = [name for option, name in keeps if option == "--ledger"]
-    names = ", ".join(name for option, name in keeps if option != "--ledger")
-    if ledgers and not names:
-        return [f"earlier = an.Ledger.open({ledgers[0]!r})"]
-    more = [f"# and those of the ledger {', '.join(map(repr, ledgers))}, with the command of the report"]
-    lines = [f"# Put here the results of the earlier releases, made again from their own reports: {names!r}"]
-    return [*lines, *(more if ledgers else []), "earlier = []"] if keeps else []
+    names = iter(keeps)
+    words = {"--earlier": "{!r}", "--ledger": "an.Ledger.open({!r})", "--last-table": "an.last_release({!r}, {!r})"}
+    texts = [
+        words[option].format(name, *([next(names)[1]] if option == "--last-table" else []))
+        for option, name in names
+        if option in words
+    ]
+    return [f"earlier = [{', '.join(texts)}]"] if keeps else []
 
 
 def schema_from(path: str | Path) -> Schema:

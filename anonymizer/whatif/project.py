@@ -4,7 +4,8 @@ It holds no record, and no value that was only read from the table: levels whose
 and suggested again where the file is opened. Values that the steward declared, as a public domain, are decisions.
 
 A project file comes from outside, so nothing in it is believed: every field has a type, a range and a length, and what
-does not fit is refused with its place.
+does not fit is refused with its place. What a project, or a report, made of a table that is here is made again at the
+end of this module.
 """
 
 import json
@@ -12,12 +13,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from anonymizer.json_value import JsonValue, parse, short_text
+from anonymizer.checking.cell_limits import Promise
+from anonymizer.digests import digest
+from anonymizer.errors import ParameterError, ReadError
+from anonymizer.flow import Flow
+from anonymizer.gate.earlier import LAST_PROJECT, Earlier, LastTable, OtherPeople, Uncounted
+from anonymizer.json_value import MAX_BYTES, JsonValue, parse, read_json, short_text
+from anonymizer.provenance.claim import claim_from
+from anonymizer.reading.files import Reading, read_table
 from anonymizer.reading.options import ReadOptions
+from anonymizer.reading.profile import suggest
+from anonymizer.releasing.release import FORMATS
 from anonymizer.schema import Column, Schema
-from anonymizer.settings import SETTINGS
+from anonymizer.settings import RUN, SETTINGS, Settings, setting_names
 from anonymizer.version import VERSION
 from anonymizer.whatif.next_year import Profile
 from anonymizer.whatif.scenarios import COLUMN, FIGURES, KEEP, LONGEST_WHAT, ON, Entry, History, Scenario
@@ -301,3 +312,57 @@ def _choices(value: JsonValue, *, before: bool = False) -> dict[str, Any]:
 
 def _names(names: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+# Releases made again, to be counted together with a new one, or kept by its groups.
+
+BEFORE_LAST = Uncounted(
+    "Last time's groups kept releases before them, so last time's table alone does not make them again. Use a ledger "
+    "that has them."
+)
+
+
+def made_again(path: str | Path, flow: Flow, before: Sequence[Earlier | OtherPeople] = ()) -> Earlier:
+    """Return the release that a report speaks of, made again of the table of a flow. ``before``: earlier ones, which it
+    may keep.
+
+    Raises :class:`ReadError` for a file that is no report, and :class:`ParameterError` where the release cannot be made
+    again.
+    """
+    claim, document = claim_from(path), read_json(path, "report", "Give the report of a release, as it was saved.")
+    parameters = document.field("provenance").field("parameters").fields(setting_names(*RUN))
+    settings = Settings(**{name: setting_in(name, value) for name, value in parameters.items() if not value.absent})
+    outputs = {format: sha256 for format, sha256 in claim.outputs.items() if format in FORMATS}
+    for others in ((), tuple(before)) if before else ((),):
+        how: dict[str, Any] = {"population": flow.population, "key": flow.key, "earlier": others, "keep": bool(others)}
+        other = Flow(flow.table, claim.schema, settings, **how)
+        leaving = replace(other.leaving, bars=())
+        if any(digest(leaving.to_bytes(format)) == sha256 for format, sha256 in outputs.items()):
+            promise = Promise.of(other.schema, other.limits)
+            return Earlier(other.class_of, other.settings.k, promise, report=Path(path).name)
+    raise ParameterError(
+        f"The release that {Path(path).name} speaks of is not what this table and this key of packing make, so both "
+        "cannot be counted together.",
+        remedy="Give the table and the key that it was made with, and what it keeps before it.",
+    )
+
+
+def release_of_last_time(project: Project, reading: Reading, name: str = LAST_PROJECT) -> LastTable | Uncounted:
+    """Return the release of last time's table, as its project made it. ``name``: of the project's file."""
+    if project.keep:
+        return BEFORE_LAST
+    release = Flow(reading.frame, project.schema, Settings(**project.parameters)).as_last
+    return replace(release, table=reading.name, project=name) if isinstance(release, LastTable) else release
+
+
+def last_release(table: str | Path, project: str | Path) -> LastTable | Uncounted:
+    """Return last time's release, to be counted together with this one. ``table``: last time's file; ``project``: that
+    it was made with. Raises :class:`ReadError` when one of them cannot be read."""
+    try:
+        with Path(project).open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ReadError(f"{Path(project).name} cannot be opened as a project.", remedy="Check the path.") from error
+    reading = read_table(table, options=from_json(content).reading)
+    last = from_json(content, suggest(reading.frame, reading.variables))
+    return release_of_last_time(last, reading, Path(project).name)

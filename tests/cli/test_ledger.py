@@ -22,6 +22,7 @@ from anonymizer.provenance.report import schema_from as schema_in_file
 from anonymizer.reading.samples import hospital
 from tests.cli.test_main import Capture
 from tests.cli.test_packet import members_of
+from tests.conftest import run_python
 
 KEY = bytes(range(1, 33))
 PEOPLE = hospital(300, 6)[["age", "sex", "postcode", "diagnosis"]].assign(patient=[f"pat-{n:03}" for n in range(300)])
@@ -416,7 +417,7 @@ def test_command__of_a_release_that_keeps_the_ledger_makes_the_same_groups_again
     assert main(words[3:]) == 0
     assert Path("RELEASE.csv").read_bytes() == Path("y2.csv").read_bytes()
     script = members_of(Path("own.zip"))["repeat.py"].decode()
-    assert "earlier = an.Ledger.open('register')" in script
+    assert "earlier = [an.Ledger.open('register')]" in script
     assert ", earlier=earlier, keep=True)" in script
     assert main(["verify", "own.zip"]) == 0
 
@@ -431,7 +432,11 @@ def test_command__of_a_release_that_keeps_another_names_its_report() -> None:
     assert words[-7:-4] == ["--earlier", "y1.json", "--keep-earlier"]
     assert main(words[3:]) == 0
     assert Path("RELEASE.csv").read_bytes() == Path("y2.csv").read_bytes()
-    assert "made again from their own reports: 'y1.json'\nearlier = []" in run_of["python"]
+    assert "\nearlier = ['y1.json']\n" in run_of["python"]
+    Path("REPORT.json").write_bytes(Path("y2.json").read_bytes())
+    Path("RELEASE.csv").unlink()
+    run_python(["-c", run_of["python"]], Path.cwd())
+    assert Path("RELEASE.csv").read_bytes() == Path("y2.csv").read_bytes()
 
 
 TREE = [
@@ -492,3 +497,64 @@ def test_published_tree__options_that_do_nothing_are_refused(words: list[str], s
     pd.concat([PEOPLE, PEOPLE]).rename(columns={"patient": "patient_id"}).to_csv("people.csv", index=False)
     assert main([*TREE[:9], "--ledger", "register"]) == 2
     assert "Add --person patient_id." in capsys.readouterr().err
+
+
+NEXT = [
+    "anonymize", "next.csv", "--quasi-identifying", "age,sex,postcode", "--sensitive", "diagnosis", "--person",
+    "patient", "--generalizer", "pack", "--attack-seconds", "0.1", "--k", "10",
+]  # fmt: skip
+
+
+def test_command__of_a_release_that_keeps_last_times_names_its_table_and_project() -> None:
+    run = [word for word in RUN if word not in ("--ledger", "register")]
+    assert main([*run, "--k", "10", "--out", "y1.csv", "--internal-packet", "own.zip"]) == 0
+    Path("last.json").write_bytes(members_of(Path("own.zip"))["project.json"])
+    PEOPLE.head(290).to_csv("next.csv", index=False)
+    keeping = [
+        *NEXT,
+        "--last-table",
+        "people.csv",
+        "--last-project",
+        "last.json",
+        "--keep-earlier",
+        "--grouping",
+        "least",
+    ]
+    main([*keeping, "--report", "first.json"])
+    reasons = reason_for("first.json")
+    assert main([*keeping, "--out", "y2.csv", "--report", "y2.json", *reasons]) == 0
+    run_of = json.loads(Path("y2.json").read_text("utf-8"))["provenance"]
+    assert run_of["keeps"] == [["--last-table", "people.csv"], ["--last-project", "last.json"]]
+    assert main(shlex.split(run_of["command"])[3:]) == 0
+    assert Path("RELEASE.csv").read_bytes() == Path("y2.csv").read_bytes()
+    assert "\nearlier = [an.last_release('people.csv', 'last.json')]\n" in run_of["python"]
+    Path("REPORT.json").write_bytes(Path("y2.json").read_bytes())
+    Path("RELEASE.csv").unlink()
+    run_python(["-c", run_of["python"]], Path.cwd())
+    assert Path("RELEASE.csv").read_bytes() == Path("y2.csv").read_bytes()
+
+
+def test_project__keeps_what_its_groups_kept(capsys: Capture) -> None:
+    assert release("y1.csv") == 0
+    other = [*RUN, "--k", "12", "--grouping", "least"]
+    assert main([*other, "--keep-earlier", "--out", "y2.csv", "--internal-packet", "own.zip"]) == 0
+    Path("own.json").write_bytes(members_of(Path("own.zip"))["project.json"])
+    again = ["anonymize", "people.csv", "--project", "own.json", "--ledger", "register"]
+    assert main([*again, "--out", "again.csv"]) == 0
+    assert Path("again.csv").read_bytes() == Path("y2.csv").read_bytes()
+    capsys.readouterr()
+    assert main([*again, "--no-keep-earlier", "--check"]) == 1
+    printed = capsys.readouterr()
+    assert "--no-keep-earlier instead of what the project says." in printed.err
+    assert "in groups of fewer than 12" in printed.out
+    assert main([*again[:-2], "--check"]) == 2
+    assert "No earlier release is named that could be kept." in capsys.readouterr().err
+    assert (
+        main(
+            [*NEXT[:1], "people.csv", *NEXT[2:], "--last-project", "own.json", "--last-table", "people.csv", "--check"]
+        )
+        == 1
+    )
+    assert "last time's table alone does not make them again" in capsys.readouterr().out
+    assert main([*NEXT[:1], "people.csv", *NEXT[2:], "--last-project", "own.json", "--check"]) == 2
+    assert "--last-project speaks of last time's table." in capsys.readouterr().err

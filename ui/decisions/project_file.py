@@ -11,7 +11,6 @@ import streamlit as st
 from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.errors import AnonymizerError, MemoryOnlyError, ReadError
-from anonymizer.flow import Flow
 from anonymizer.gate.earlier import LastRelease
 from anonymizer.labelled.codebook import is_codebook
 from anonymizer.reading.child import read_codebook_in_child, read_in_child
@@ -21,7 +20,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Settings, in_text
 from anonymizer.whatif.described import with_codebook
 from anonymizer.whatif.next_year import carry_over, profile_of, read_as_then
-from anonymizer.whatif.project import Project, from_json, outward, to_json
+from anonymizer.whatif.project import Project, from_json, outward, release_of_last_time, to_json
 from ui.controls import plural
 from ui.decisions.state import DAYS, MOST, Awaited, LastTime
 from ui.release.downloads import file_stem
@@ -144,8 +143,7 @@ def bring_last_time(ws: Workspace, last: LastTime, name: str, content: bytes) ->
             reading = read_in_child(content, name=name, reader=read_released)
             PLACES.require(ws.owner, name, 2 * size_of(reading.frame))
             if project.schema.person in reading.names:
-                table = read_in_child(content, name=name, options=project.reading).frame
-                last.release = Flow(table, project.schema, settings).as_last
+                last.release = release_of_last_time(project, read_in_child(content, name=name, options=project.reading))
             else:
                 file = ReleasedFile.of_reading(reading).under(project.schema)
                 promise = Promise.of(project.schema, settings.limits)
