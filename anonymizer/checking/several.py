@@ -36,13 +36,14 @@ from anonymizer.checking.together import (
 )
 from anonymizer.errors import ParameterError
 from anonymizer.schema import Schema
-from anonymizer.settings import Limits
+from anonymizer.settings import OF_POPULATION, SETTINGS, Limits
 
 UNKNOWN = -2
 """The class of a row of the table that no file tells."""
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 DIFFERENT = "The files need not hold the same people: they have unchanged values unequally often."
 SAME = "Taken as files of the same people: they have all unchanged values equally often."
+NOT_ASKED = "Not asked of groups that all files share"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Proof:
     """What some released ``files`` prove together: the ``verdict`` is ``fails``, ``holds`` or ``the files cannot
     tell``; at least ``below`` of ``persons`` people, which is ``None`` where the files may hold different people, are
     in a cell of fewer than ``k``. ``pairs``: of each two files at least so many. ``exact``: what the table says, where
-    it tells the class of every row. ``limits``: what comes of those besides k."""
+    it tells the class of every row. ``limits``: what comes of those besides k; ``population``: the titles of those on
+    what is known of the population, which no group that files share is asked for."""
 
     k: int
     files: int
@@ -61,6 +63,7 @@ class Proof:
     exact: Together | None = None
     beside_table: bool = False
     limits: tuple[CellLimit, ...] = ()
+    population: tuple[str, ...] = ()
 
     @property
     def overall(self) -> str:
@@ -104,6 +107,7 @@ class Proof:
                 for first, second, below in pairs
             ),
             *([same] if same else []),
+            *([f"{NOT_ASKED}: {', '.join(self.population)}."] if self.population else []),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,6 +119,7 @@ class Proof:
             "alone": None if exact is None else exact.alone, "smallest": None if exact is None else exact.smallest,
             "exact": exact is not None, "sentence": self.sentence,
             "limits": [asdict(one) | {"sentence": one.sentence} for one in self.limits],
+            "not_asked": list(self.population),
         }  # fmt: skip
 
 
@@ -163,7 +168,8 @@ def verify_together(
         for table, own, order in zip(tables, schemas, every_order, strict=True)
     ]
     proof = beside_table(of_rows, tables, schemas, alone, person)
-    return replace(proof, limits=limits_beside_table(original, of_rows, tables, (alone, proof), person, promises))
+    of_limits = limits_beside_table(original, of_rows, tables, (alone, proof), person, promises)
+    return replace(proof, limits=of_limits, population=alone.population)
 
 
 def files_alone(
@@ -204,7 +210,9 @@ def files_alone(
         limits = [*fails, *(sure or (replace(one, verdict="cannot tell") for one in limits))]
     verdict = "fails" if below else "holds" if holds else "the files cannot tell"
     persons = len(tables[0]) if same else None
-    return Proof(k, len(tables), verdict, below, persons, tuple(pairs), limits=worst_of(limits))
+    unasked = [name for name in OF_POPULATION if any(one.limits[name] is not None for one in promises)]
+    titles = tuple(SETTINGS[name].title for name in unasked)
+    return Proof(k, len(tables), verdict, below, persons, tuple(pairs), limits=worst_of(limits), population=titles)
 
 
 def schema_there(schema: Schema, table: pd.DataFrame) -> Schema:

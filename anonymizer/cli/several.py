@@ -17,7 +17,7 @@ from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.growing.encode import persons_of
 from anonymizer.provenance.claim import roles_text
 from anonymizer.schema import Schema
-from anonymizer.settings import OF_POPULATION, SETTINGS, Limits
+from anonymizer.settings import Limits
 
 SchemaIn = Callable[[pd.DataFrame, pd.DataFrame | None, argparse.Namespace, None], Schema]
 """What gives the schema of a released file: the file, the table it was made from, the options, and no report."""
@@ -41,9 +41,6 @@ def run_together(options: argparse.Namespace, schema_in: SchemaIn) -> int:
         return 0 if proof.holds else 1
     names = [Path(path).name for path in paths_of(options)]
     print("\n".join(proof.sentences(names)))
-    titles = ", ".join(SETTINGS[name].title for name in OF_POPULATION if limits[name] is not None)
-    if titles:
-        print(f"Not asked of groups that all files share: {titles}.")
     for name, schema in zip(names, schemas, strict=True):
         print(f"{name}: {roles_text(schema)}")
     return 0 if proof.holds else 1

@@ -55,6 +55,11 @@ class Claim:
         return {**self.limits, "suppression": self.suppression}
 
     @property
+    def promise(self) -> dict[str, Any]:
+        """The limits that the release promises, those on what is known of the population, too."""
+        return {**self.limits, **{name: self.settings.get(name) for name in OF_POPULATION}}
+
+    @property
     def limits_text(self) -> str:
         """The limits that a released file is held to, in words."""
         limits = self.held_to if self.suppression else self.limits

@@ -24,6 +24,7 @@ from anonymizer.releasing.files import archive
 from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.packet import packet_of
 from anonymizer.reporting.packet_files import MANIFEST
+from anonymizer.settings import SETTINGS
 from tests.pages.test_data import SHELL
 from tests.pages.test_release import plain_text
 from tests.waiting import PATIENCE
@@ -228,9 +229,9 @@ def test_a_hostile_packet__is_one_clear_sentence(name: str, monkeypatch: pytest.
 
 
 @cache
-def another() -> tuple[bytes, str]:
+def another(**limits: float) -> tuple[bytes, str]:
     """Another release of the same table, with its report."""
-    result = anonymize(TABLE, SCHEMA, k=6, criterion="gini")
+    result = anonymize(TABLE, SCHEMA, k=6, criterion="gini", **limits)
     content = result.release.to_bytes("csv")
     return content, result.report.with_output({"csv": digest(content)}).to_json()
 
@@ -265,6 +266,15 @@ def test_packets__are_held_against_each_other_without_reports() -> None:
     assert state.proof is not None
     assert state.proof.holds
     assert "everybody is in a group of at least 4 people" in plain_text(app)
+
+
+def test_several_releases__say_which_promise_is_not_asked_of_them_together() -> None:
+    content, report = another(risk_max=0.5)
+    app = dropped_at_once({"a.csv": FILES["csv"], "b.csv": content}, [report, REPORT])
+    title = SETTINGS["risk_max"].title
+    assert f"Not asked of groups that all files share: {title}." in plain_text(app)
+    app = dropped_at_once({"a.csv": FILES["csv"], "b.csv": another()[0]}, [another()[1], REPORT])
+    assert "Not asked" not in plain_text(app)
 
 
 def test_several_releases__one_of_which_is_another_file_prove_nothing_together() -> None:

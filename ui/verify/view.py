@@ -116,7 +116,7 @@ def judge(
             [table for table, _ in rows],
             [schema_there(claim.schema, table) for table, claim in rows],
             max(int(claim.limits["k"]) for _, claim in rows),
-            promises=[Promise.of(claim.schema, claim.limits) for _, claim in rows],
+            promises=[Promise.of(claim.schema, claim.promise) for _, claim in rows],
         )
 
 
