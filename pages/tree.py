@@ -11,7 +11,15 @@ from ui.guard import lacks
 from ui.job import groups_ready, stages_ready, tree_ready
 from ui.session import workspace
 from ui.tree.choices import how_to_read, method, view_choices
-from ui.tree.panel import parts_in_view, show_groups, show_node, show_worst, surest_sentence
+from ui.tree.panel import (
+    below_in_ledger,
+    parts_in_view,
+    show_below,
+    show_groups,
+    show_node,
+    show_worst,
+    surest_sentence,
+)
 from ui.tree.pictures import draw, subject, what_leaves
 from ui.visit import at_first
 from ui.workspace import Workspace
@@ -52,6 +60,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
     steps = f"{plural(len(cut), 'group')} after {plural(state.after, 'step')}; the smallest has {smallest}."
     st.caption(f"{steps}{inside}")
     show_worst(ws, pruning, cut, pick)
+    show_below(below_in_ledger(ws, pruning), pruning.k, pick)
     extras()
     title = "The only group" if len(cut) == 1 else f"All {plural(len(cut), 'group')}, smallest first"
     groups = st.expander(title, expanded=at_first(ws, "groups", len(cut) <= 40), key="groups", on_change="rerun")

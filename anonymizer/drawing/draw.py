@@ -95,10 +95,12 @@ def dot(
     theme: str = "light",
     k: int | None = None,
     bands: Mapping[int, NDArray[np.int64]] | None = None,
+    below: Mapping[int, int] | None = None,
 ) -> str:
     """Return the tree as DOT text; ``labels``: the target's c classes, the other choices as in :func:`excerpt`.
 
     ``bands``: the records of the parts that a group is divided into, by node; two or more are a band below the group.
+    ``below``: how many of its people are in groups of fewer than ``k`` together with earlier releases, by node.
 
     Each node says what its last split asks, its records, class shares, BIG, ICR, TIDI (bits) and E (records), and where
     a sensitive column is numeric its digression Δ, p-value and SSE. A group of the cut has a double border; what
@@ -120,12 +122,24 @@ def dot(
     levels = None if colour_by == "classes" else risk_levels(risk_scores(tree, risk, colour_by), colour_by, k)
     region_of, ranks = regions(tree, encodings, part.nodes), class_ranks(tree)
     most = most_of(colour_by)
-    style = _Style(tree, risk, encodings, labels, part, palette, k, ranks, levels, most, is_group, removed, region_of)
+    style = _Style(
+        tree, risk, encodings, labels, part, palette, k, ranks, levels, most, is_group, removed, region_of, below or {}
+    )
     statements = [style.node(node) for node in part.nodes]
     edges = [style.edge(node) for node in part.nodes if node]
     divided = [node for node in part.nodes if is_group[node] and len((bands or {}).get(node, ())) > 1]
-    below = [band(node, (bands or {})[node], palette) for node in divided]
-    return digraph(palette, [*statements, *edges, *below])
+    parts = [band(node, (bands or {})[node], palette) for node in divided]
+    return digraph(palette, [*statements, *edges, *parts])
+
+
+TOGETHER = "◌"
+"""The mark of a group whose people are in too small ones together with earlier releases."""
+
+
+def below_text(people: int, k: int | None) -> str:
+    """Return that so many people of a group are in too small ones together with earlier releases."""
+    who = "1 person of it is in a group" if people == 1 else f"{people:,} people of it are in groups"
+    return f"{who} of fewer than {'k' if k is None else f'{k:,}'} that all releases share."
 
 
 def band(node: int, sizes: NDArray[np.int64], palette: Mapping[str, str]) -> str:
@@ -167,6 +181,7 @@ class _Style:
     is_group: NDArray[np.bool_]
     removed: NDArray[np.bool_]
     regions: dict[int, Conditions]
+    below: Mapping[int, int]
 
     def node(self, node: int) -> str:
         """Return the DOT statement of a node."""
@@ -216,6 +231,8 @@ class _Style:
             step_text(tree, self.encodings, node, brief=True, conditions=self.regions[node]),
             f"{'⚠ ' if few else ''}{size}{mark}",
         ]
+        if node in self.below and self.is_group[node]:
+            lines.append(f"{TOGETHER} {self.below[node]:,} below k with earlier releases")
         if len(self.labels) > 1:
             largest = int(tree.sums[node].argmax())
             part = tree.sums[node, largest] / max(int(tree.n[node]), 1)
@@ -251,6 +268,7 @@ class _Style:
             f"BIG {risk.big[node]:.3f} + ICR {risk.icr[node]:.3f} = TIDI {risk.tidi[node]:.3f} bits",
             *([f"E {int(risk.error[node]):,}"] if len(self.labels) > 1 else []),
             *([] if risk.numeric is None else number_lines(risk.numeric, node)),
+            *([below_text(self.below[node], self.k)] if node in self.below and self.is_group[node] else []),
         ]
 
     def stripes(self, node: int) -> str:

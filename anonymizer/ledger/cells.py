@@ -113,6 +113,26 @@ class LedgerCells:
         of_values, of_people = (worst_of(one for some in each for one in some) for each in (answers, risks))
         return of_values, of_people, int(sizes[absent & changed].sum())
 
+    def people_below(self, class_of: Classes, k: int, group: NDArray[np.integer]) -> dict[int, int]:
+        """Return how many persons of each group are in a cell of too few; a group without any is left out, and there is
+        none where a release makes no such cell. ``class_of`` (n,), ``k``: as of :meth:`together`; ``group`` (n,): of
+        each row."""
+        counted = self.counted(k)
+        ways: list[tuple[list[NDArray[np.int64]], NDArray[np.int64], NDArray[np.int64] | None]]
+        ways = [([self.classes[at] for at in counted], self.beside(class_of), None)]
+        rows = [rows for rows in (self.aligned[at] for at in counted) if rows is not None]
+        ways += [(rows, np.asarray(class_of, np.int64), self.unit)] if self.several and rows else []
+        few = np.zeros(len(self.unit), np.bool_)
+        for before, own, person in ways:
+            cell, sizes = cells_of([*before, own], person)
+            below = sizes < self.required(k)
+            new = (below & changed_cells(before, cell, sizes, person)).any()
+            of_each = np.append(below & new, False)[cell]
+            few |= np.append(of_each, False)[self.unit] if person is None else of_each
+        few &= self.unit >= 0
+        pairs = np.unique(np.column_stack([np.asarray(group, np.int64)[few], self.unit[few]]), axis=0)
+        return {int(one): int(number) for one, number in zip(*np.unique(pairs[:, 0], return_counts=True), strict=True)}
+
     def required(self, k: int) -> int:
         """Return the k that cells need beside a release that promises ``k``: the largest that its people were
         promised."""

@@ -176,3 +176,15 @@ def test_band__has_a_stripe_for_every_part_and_says_how_many(class_tree) -> None
                bands={group: np.full(500, 10)})  # fmt: skip
     assert "500 groups of 10" in many
     assert len(svg(many)) < 1.2 * len(svg(source)) + 60_000
+
+
+def test_below__marks_groups_with_the_number_of_people_and_says_it(class_tree) -> None:
+    encoded, tree, risk = class_tree
+    cut = np.flatnonzero(tree.is_leaf)
+    below = {int(cut[0]): 3, int(cut[1]): 1, 0: 9}
+    source = dot(
+        tree, risk, encoded.encodings, encoded.target.labels, cut=cut, max_depth=100, k=7, below=below
+    )  # fmt: skip
+    assert re.findall(r"◌ (\d+) below k with earlier releases", source) == ["3", "1"], "inner nodes are not marked"
+    assert "3 people of it are in groups of fewer than 7 that all releases share." in source
+    assert "1 person of it is in a group of fewer than 7 that all releases share." in source

@@ -308,3 +308,30 @@ def test_persons__are_not_recognised_without_their_column_or_by_other_rules_for_
 
 def test_day__is_read() -> None:
     assert day_text("2026-05-03T10:40:00Z") == "3 May 2026"
+
+
+@given(
+    st.lists(st.lists(st.integers(-1, 2), min_size=6, max_size=6), max_size=2),
+    st.lists(st.integers(-1, 2), min_size=6, max_size=6), st.integers(1, 3),
+)  # fmt: skip
+def test_people_below__are_those_of_too_small_cells_that_are_new(
+    before: list[list[int]], now: list[int], k: int
+) -> None:
+    people = [f"p{one}" for one in range(6)]
+    releases = [list(zip(people, own, strict=True)) for own in before if max(own) >= 0]
+    cells, looks = looked_at(releases, list(zip(people, now, strict=True)), k)
+    groups = np.array([0, 0, 1, 1, 2, 2])
+    keys = list(zip(*([own for _, own in one] for one in releases), now, strict=True))
+    olds = [key[:-1] for key in keys]
+    related = [at for at, one in enumerate(releases) if any(own >= 0 for _, own in one)]
+    assert len(related) == len(releases)
+    few = [any(own >= 0 for own in key) and keys.count(key) < k for key in keys]
+    new = [
+        one and (keys.count(key) < olds.count(old) or not any(own >= 0 for own in old))
+        for one, key, old in zip(few, keys, olds, strict=True)
+    ]
+    expected: dict[int, int] = defaultdict(int)
+    for one, group in zip(few, groups.tolist(), strict=True):
+        expected[group] += one and any(new)
+    answer = cells.people_below(looks.class_of, k, groups)
+    assert answer == {group: number for group, number in expected.items() if number}

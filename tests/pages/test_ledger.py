@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from anonymizer.digests import digest
 from anonymizer.ledger.ledger import Ledger
+from anonymizer.ledger.lock import lock_ledger
 from anonymizer.schema import Schema
 from tests.pages.forest import grow
 from tests.pages.forest import open_page as open_forest
@@ -24,9 +25,12 @@ from tests.pages.test_gate import open_page as open_gate
 from tests.pages.test_release import open_page, plain_text, session
 from tests.pages.test_reports import make_packet, members_of
 from tests.pages.test_twice import PEOPLE, QI, shut
+from tests.pages.tree import open_page as open_tree
 from ui.decisions import ledger as of_ledgers
 from ui.decisions.ledger import FOLDER_VARIABLE, OpenLedger, ledger_folder, ledgers_in, path_in
 from ui.disclosure.state import DisclosureState
+from ui.tree.panel import below_in_ledger
+from ui.tree.state import TreeState
 from ui.workspace import Workspace
 
 __all__ = ["places"]
@@ -303,3 +307,55 @@ def test_published_tree__is_entered_before_its_files_can_be_taken_away(folder: P
     assert "1 published tree: a leaf says a value of" in plain_text(open_data(session_of(app)))
     again = open_disclosure(with_ledger(ledger.path))
     assert "Entry 3 of the ledger register." in plain_text(again)
+
+
+# Two tabs, and a server that ends in between.
+
+
+def test_two_sessions__the_second_entry_is_counted_with_the_first(folder: Path) -> None:
+    ledger = Ledger.new(folder / "register")
+    first, other = open_page(with_ledger(ledger.path)), with_ledger(ledger.path)
+    other.set(k=12, grouping="least")
+    second = open_page(other)
+    write_entry(first)
+    click(second, "Write the entry")
+    assert not second.exception
+    assert any("in groups of fewer than 12" in error.value for error in second.error)
+    assert [entry["kind"] for entry in ledger.entries] == ["note", "release"]
+    assert shut(second.run())
+    assert [one for one in session_of(second).flow.gate.open if one.key.startswith("together: ")]
+    assert "Write the entry" not in [button.label for button in second.button]
+
+
+def test_two_sessions__one_waits_for_the_lock_of_the_other(folder: Path) -> None:
+    ledger = Ledger.new(folder / "register")
+    app = open_page(with_ledger(ledger.path))
+    with lock_ledger(ledger.path):
+        click(app, "Write the entry")
+    assert any("Somebody has been writing this ledger since" in error.value for error in app.error)
+    write_entry(app)
+    assert [entry["kind"] for entry in ledger.entries] == ["note", "release"]
+
+
+def test_tree__marks_groups_whose_people_are_in_too_small_ones_together(folder: Path) -> None:
+    ledger = Ledger.new(folder / "register")
+    write_entry(open_page(with_ledger(ledger.path)))
+    ws = with_ledger(ledger.path)
+    ws.set(k=12, grouping="least")
+    app = open_tree(ws)
+    flow, cells = ws.flow, ledger.cells(NUMBERED, SCHEMA)
+    pairs = pd.DataFrame({"first": cells.classes[0], "second": flow.class_of})
+    few = pairs.groupby(["first", "second"])["first"].transform("size") < 12
+    expected = pd.Series(flow.pruning.group_of_node()[flow.leaf])[few].value_counts()
+    assert few.any()
+    assert below_in_ledger(ws, flow.pruning) == expected.to_dict()
+    assert f"◌ With earlier releases {int(few.sum()):,} people in groups of fewer than 12:" in plain_text(app)
+    worst = int(expected.idxmax())
+    labels = [button.label for button in app.button]
+    assert f"group {worst:,} · {int(expected[worst]):,}" in labels
+    click(app, f"group {worst:,} · {int(expected[worst]):,}")
+    assert f"◌ {int(expected[worst]):,} people of it are in groups of fewer than 12" in plain_text(app)
+    ws.state(TreeState).view = "tree"
+    assert "◌ people below k with earlier releases" in " ".join(str(one.proto) for one in open_tree(ws).get("html"))
+    ws.use_ledger(None)
+    assert "With earlier releases" not in plain_text(open_tree(ws))

@@ -70,5 +70,7 @@ def of_these_people(ws: Workspace, opened: OpenLedger) -> str:
         (opened.head, reading.sha256, schema),
         lambda: opened.ledger.cells_of(rows_of(reading, opened.ledger, schema)),
     )
+    if cells.unknown and not cells.recognised:
+        return f"**{releases}.** Say on the Roles page which column tells whose a row is: that recognises people."
     people = f"{count(cells.recognised)} of {count(cells.present)} people recognised"
     return f"**{releases}: {people}.**" if cells.recognised else f"**{releases}, none of these people.**"

@@ -45,6 +45,7 @@ def tree_entered(ws: Workspace, way: Repair, name: str) -> bool:
             opened.ledger.enter_tree(draft, reasons, to=words.recipient, basis=words.basis, by=words.prepared_by)
         except AnonymizerError as error:
             problem(error)
+            ws.use_ledger(opened.again())
         else:
             ws.use_ledger(opened.again())
             st.rerun()

@@ -31,6 +31,7 @@ def entered(ws: Workspace, release: Release, report: Report, name: str) -> Repor
             )
         except AnonymizerError as error:
             problem(error)
+            ws.use_ledger(opened.again())
         else:
             ws.use_ledger(opened.again())
             st.rerun()

@@ -9,7 +9,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from anonymizer.drawing.charts import class_figure, numbers_figure, numbers_sentence
-from anonymizer.drawing.draw import span_text
+from anonymizer.drawing.draw import TOGETHER, below_text, span_text
 from anonymizer.drawing.groups import group_table, shared_cells, worst_groups
 from anonymizer.drawing.leaving import Leaving
 from anonymizer.drawing.reasons import explain_leaf
@@ -33,10 +33,14 @@ CONFIG = {"displayModeBar": False}
 LONGEST_RULE = 200
 """Letters of a rule that stands in full; a longer one is shortened, and its help has all of it."""
 MOST_GROUPS = 1000
+MOST_MARKS = 4
+"""Groups that are named for what they leave together with earlier releases."""
 
 
-def show_legend(shades: tuple[Shade, ...], what: str) -> None:
-    """Draw the colour scale with its gauges (or the marks of the classes), and how groups and folded branches look."""
+def show_legend(shades: tuple[Shade, ...], what: str, is_below: bool) -> None:
+    """Draw the colour scale with its gauges (or the marks of the classes), and how groups and folded branches look.
+    ``is_below``: some group is marked for what it leaves together with earlier releases."""
+    together = f"<span>{TOGETHER} people below k with earlier releases</span>" * is_below
     marks = "".join(
         f'<span style="white-space:nowrap"><span style="background:{shade.colour};border:1px solid #888;'
         f'border-radius:3px;padding:0 .4em;margin-right:.35em;color:{"#000" if _is_light(shade.colour) else "#fff"}">'
@@ -47,7 +51,7 @@ def show_legend(shades: tuple[Shade, ...], what: str) -> None:
         f'<div style="font-size:.78rem;display:flex;flex-wrap:wrap;gap:.1rem .9rem;align-items:center">'
         f"<b>{_html(what)}</b>{marks}"
         "<span>double border: a group</span><span>dashed: merged into the group above</span>"
-        "<span>⚠ fewer than k rows</span><span>▸ folded branch</span></div>"
+        f"<span>⚠ fewer than k rows</span><span>▸ folded branch</span>{together}</div>"
     )
 
 
@@ -72,6 +76,38 @@ def show_worst(ws: Workspace, pruning: Pruning, cut: NDArray[np.integer], on_pic
                 args=(worst.node,),
                 help="Pick this group",
             )
+
+
+def below_in_ledger(ws: Workspace, pruning: Pruning) -> Mapping[int, int]:
+    """Return how many people of each group are in too small ones together with the releases of the ledger that is open,
+    by node; empty without one, without a release, and while pruning steps are taken back."""
+    opened, flow, table = ws.ledger, ws.flow, None if ws.reading is None or ws.reading.in_pieces else ws.table
+    if opened is None or table is None or not opened.entries or not flow.ready("after"):
+        return {}
+    if ws.state(TreeState).after != pruning.n_steps:
+        return {}
+
+    def people() -> dict[int, int]:
+        cells = opened.ledger.cells(table, flow.schema)
+        return cells.people_below(flow.class_of, int(flow.settings.k), pruning.group_of_node()[flow.leaf])
+
+    return ws.answers.get("below in ledger", (flow.release, opened.head), people)
+
+
+def show_below(below: Mapping[int, int], k: int, on_pick: Callable[[int], None]) -> None:
+    """Draw the groups whose people are in too small ones together with earlier releases, the worst first, each a button
+    that picks it; nothing without any."""
+    if not below:
+        return
+    worst = sorted(below, key=lambda node: (-below[node], node))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        people = plural(sum(below.values()), "person", "people")
+        st.caption(f"{TOGETHER} With earlier releases {people} in groups of fewer than {k:,}:", width="content")
+        for node in worst[:MOST_MARKS]:
+            label = f"group {node:,} · {below[node]:,}"
+            st.button(label, key=f"below {node}", type="tertiary", on_click=on_pick, args=(node,))
+        if len(worst) > MOST_MARKS:
+            st.caption(f"and {plural(len(worst) - MOST_MARKS, 'more group')}", width="content")
 
 
 def show_node(
@@ -101,6 +137,8 @@ def show_node(
     rule, short = (rule_text(tree, encodings, node, brief=brief) for brief in (False, True))
     is_long = len(rule) > LONGEST_RULE
     st.markdown(plain(short if is_long else rule), help=plain(rule) if is_long else None)
+    if node in (below := below_in_ledger(ws, pruning)):
+        st.caption(f"{TOGETHER} {below_text(below[node], pruning.k)}")
     st.subheader("What somebody who knows this learns", anchor=False)
     coloured, coloured_risk, coloured_table = subject
     for sentence in learnt_sentences(coloured_table, coloured_risk, coloured, node):

@@ -17,7 +17,7 @@ from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
 from ui.controls import plain, plural
-from ui.tree.panel import row_in_sight, show_legend
+from ui.tree.panel import below_in_ledger, row_in_sight, show_legend
 from ui.tree.people import people
 from ui.tree.state import TreeState
 from ui.tree_view import downloads, tree_view
@@ -110,15 +110,16 @@ def nodes_and_edges(
 ) -> Callable[[], None]:
     """Draw the tree as graphviz lays it out, and return what draws its figures in words and the files of it."""
     state, (pruning, risk, encoded) = ws.state(TreeState), of
-    tree, labels = pruning.tree, encoded.target.texts
+    tree, labels, below = pruning.tree, encoded.target.texts, below_in_ledger(ws, ws.flow.pruning)
     source_of = partial(
         dot, tree, risk, encoded.encodings, labels, cut=None if state.what == "grown" else cut,
         below_cut=state.what == "both", focus=state.focus, colour_by=state.colour, theme=theme, k=pruning.k,
-        bands=bands,
+        bands=bands, below=below,
     )  # fmt: skip
     source = source_of(max_depth=state.depth)
     drawing = tree_view(source, tree, state.node, key="tree", on_pick=on_pick, on_open=on_open)
-    show_legend(legend(tree, risk, labels, state.colour, theme, pruning.k), colour_title(encoded, state.colour))
+    shades, title = legend(tree, risk, labels, state.colour, theme, pruning.k), colour_title(encoded, state.colour)
+    show_legend(shades, title, bool(below))
 
     def rest() -> None:
         st.caption(f"**On a node:** {plain(figures_text(risk, labels))}.")
