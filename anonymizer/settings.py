@@ -340,6 +340,15 @@ RUN = ("limit", "tree", "cells", "file", "analysis")
 """The parts that a run depends on: what a report records, and what another run needs."""
 
 
+BUILT_IN = frozenset(SETTINGS)
+"""The names of the settings that come with this package: all others are extensions."""
+
+
+def extension_limits() -> tuple[str, ...]:
+    """Return the names of the limits that are extensions, in the order of :data:`SETTINGS`."""
+    return tuple(name for name in setting_names("limit") if name not in BUILT_IN)
+
+
 def setting_names(*parts: str) -> tuple[str, ...]:
     """Return the names of the settings of some parts, in the order of :data:`SETTINGS`."""
     return tuple(name for name, setting in SETTINGS.items() if setting.part in parts)

@@ -9,13 +9,18 @@ import pandas as pd
 import pytest
 
 from anonymizer.attacks.outcome import Outcome, Rate
+from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.privacy_models import MODELS, Check, Evidence
+from anonymizer.checking.several import verify_together
 from anonymizer.cli.main import main
 from anonymizer.errors import GuaranteeError, Progress
 from anonymizer.flow import Flow
+from anonymizer.gate.earlier import Earlier
+from anonymizer.gate.finding import Severity
 from anonymizer.groups.limits import MARGINS, Margin, class_columns
 from anonymizer.groups.prune import CRITERIA, Steps, by_ratio
-from anonymizer.pipeline import anonymize
+from anonymizer.ledger.ledger import Ledger
+from anonymizer.pipeline import anonymize, run_flow
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.files import READERS, read_table
 from anonymizer.reading.options import Content, Extent, ReadOptions
@@ -106,6 +111,34 @@ def test_pipeline__keeps_and_records_them() -> None:
     assert 0.3 < groups.verification["most frequent diagnosis"].achieved <= 0.7
     with pytest.raises(GuaranteeError, match="most frequent value of diagnosis"):
         anonymize(TABLE, SCHEMA, most_frequent=0.01)
+
+
+def test_releases_together__are_asked_with_their_cells_as_classes(tmp_path: Path) -> None:
+    first = Flow(TABLE, SCHEMA, Settings(k=5, most_frequent=0.7))
+    second = Flow(TABLE, SCHEMA, Settings(k=5, most_frequent=0.7, grouping="least"))
+    keys = [first.class_of, second.class_of]
+    worst = TABLE["diagnosis"].groupby(keys).agg(lambda own: own.value_counts(normalize=True).max()).max()
+    assert worst > 0.7
+    earlier = Earlier(first.class_of, 5, Promise.of(first.schema, first.limits))
+    ledger = Ledger.new(tmp_path / "register", bytes(range(32)))
+    result = run_flow(first)
+    ledger.add(TABLE, result.release, result.report, "y1.csv", "0" * 64)
+    assert [one.promise.extensions for one in ledger.read().releases] == [{"most_frequent": 0.7}]
+    for others in ([earlier], ledger.earlier):
+        findings = second.but(earlier=others).gate.findings
+        (finding,) = (one for one in findings if one.key.startswith("together: limits"))
+        assert finding.is_open
+        assert finding.figure == "A limit fails"
+        assert f"{worst:.0%} of a class have one value." in finding.sentence
+    (same,) = (one for one in first.but(earlier=[earlier]).gate.findings if one.key.startswith("together: limits"))
+    assert same.severity is Severity.FINE
+    tables = [flow.released.iloc[np.argsort(flow.release.order)] for flow in (first, second)]
+    alone = verify_together(tables, SCHEMA, k=1, most_frequent=0.7)
+    assert "Not asked of groups that all files share: α." in alone.sentences(["a", "b"])
+    orders = [np.arange(len(TABLE))] * 2
+    beside = verify_together(tables, SCHEMA, k=1, original=TABLE, orders=orders, most_frequent=0.7)
+    assert beside.overall == "fails"
+    assert not [one for one in beside.sentences(["a", "b"]) if one.startswith("Not asked")]
 
 
 def test_terminal__offers_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from anonymizer.checking.evidence import class_histograms, class_spread
 from anonymizer.checking.linkage import LookAlikes
 from anonymizer.checking.persons import largest_shares, release_risk
-from anonymizer.checking.privacy_models import TOLERANCE
+from anonymizer.checking.privacy_models import MODELS, OURS, TOLERANCE
 from anonymizer.checking.together import Classes, cells_of
+from anonymizer.checking.verify import evidence_of
 from anonymizer.population.sample import Population, person_of
 from anonymizer.schema import Column, Schema
-from anonymizer.settings import OF_POPULATION, Limits, setting_names
+from anonymizer.settings import OF_POPULATION, Limits, extension_limits, setting_names
 
 LEAST = {"l": True, "entropy_l": True, "t": False, "rsd_min": True, "spread_min": True, "share_max": False}
 """The limits that are judged on cells, and whether more is better."""
@@ -73,13 +74,19 @@ class Promise:
         """True when a limit is promised that is judged on cells."""
         return any(self.limits[name] is not None for name in LEAST)
 
+    @property
+    def extensions(self) -> dict[str, Any]:
+        """The promised limits that are extensions, by name."""
+        return {name: self.limits[name] for name in extension_limits() if self.limits[name] is not None}
+
 
 @dataclass(frozen=True)
 class CellLimit:
     """What came of one promised ``limit``, by the name of its setting, on the cells of so many ``persons``. ``column``
     that it is on, "" of all; ``required``; ``achieved``: by the worst cell, ``None`` where that is not known;
     ``below``: how many persons are in cells that miss it, at least so many when not ``exact``. ``verdict``: ``fails``,
-    ``holds``, or ``cannot tell``. ``older``: how many are in cells that miss it, and owe it not, being as before."""
+    ``holds``, or ``cannot tell``. ``older``: how many are in cells that miss it, and owe it not, being as before.
+    ``words``: of an extension's check, whose name the ``limit`` is then, what it says; it counts no persons."""
 
     limit: str
     column: str
@@ -90,11 +97,19 @@ class CellLimit:
     verdict: str
     exact: bool = True
     older: int = 0
+    words: str = ""
 
     @property
     def title(self) -> str:
         """What a group has that keeps it, in words."""
+        if self.words:
+            return f"{self.limit} as required ({self.required:g})"
         return TITLES[self.limit].format(required=self.required, column=self.column)
+
+    @property
+    def figure(self) -> str:
+        """How far it is missed, in a few words."""
+        return "Not counted" if self.verdict != "fails" else "A limit fails" if self.words else f"{self.below:,} people"
 
     @property
     def sentence(self) -> str:
@@ -103,6 +118,8 @@ class CellLimit:
             return f"Every group that all releases share has {self.title}."
         if self.achieved is None or self.verdict != "fails":
             return f"Whether every group that all releases share has {self.title} is not known."
+        if self.words:
+            return f"the groups that all releases share do not have {self.title}: {self.words}"
         of = "" if self.persons is None else f" of {self.persons:,}"
         people = f"{self.below:,}{of} {'person is' if self.below == 1 and not of else 'people are'}"
         about = {"required": self.required, "column": self.column, "achieved": self.achieved}
@@ -217,7 +234,7 @@ def limits_on_cells(
     rows are not persons. ``changed`` (c,): the cells that are smaller than before, all by default; of the others only
     the promises made ``before`` count."""
     rows = np.flatnonzero(cell >= 0)
-    if not len(rows) or not any(one.is_on_cells for one in promises):
+    if not len(rows) or not any(one.is_on_cells or one.extensions for one in promises):
         return ()
     numbers, class_of = np.unique(cell[rows], return_inverse=True)
     who = None if person is None else np.asarray(person, np.int64)[rows]
@@ -234,7 +251,33 @@ def limits_on_cells(
         verdict = "holds" if not miss.any() else "fails" if one.figures is not None else "cannot tell"
         worst = one._replace(miss=miss).worst
         answers.append(CellLimit(one.limit, one.column, one.required, worst, below, everybody, verdict, older=older))
-    return tuple(answers)
+    owed = promises if new.any() else before
+    return (*answers, *models_on_cells(values.iloc[rows], owed, class_of, who, everybody))
+
+
+def models_on_cells(
+    values: pd.DataFrame, promises: Sequence[Promise], class_of: NDArray[np.int64], who: Classes | None, everybody: int
+) -> Iterator[CellLimit]:
+    """Yield what the privacy models that are extensions say of cells as classes, of each limit of theirs that a release
+    promised. All cells are asked, those that are as before, too. ``values``, ``class_of``, ``who`` (n,): the rows;
+    ``everybody``: how many persons they have."""
+    pairs = []
+    for promise in promises:
+        columns = tuple(column for column in promise.sensitive if column.name in values)
+        if not promise.extensions or (promise.extensions, columns) in pairs:
+            continue
+        pairs.append((promise.extensions, columns))
+        classes = LookAlikes(class_of, np.bincount(class_of))
+        person = None if who is None else np.asarray(who, np.int64)
+        evidence = evidence_of(values, Schema(columns), promise.limits, classes, None, person)
+        models = (model for name, model in MODELS.items() if name not in OURS)
+        for one in (check for model in models for check in model(evidence)):
+            if one.required is None:
+                continue
+            verdict = "cannot tell" if one.passed is None else "holds" if one.passed else "fails"
+            yield CellLimit(
+                one.name, "", float(one.required), one.achieved, 0, everybody, verdict, words=one.sentence
+            )  # fmt: skip
 
 
 def people_in(rows: NDArray[np.bool_], who: NDArray[np.int64] | None) -> int:

@@ -453,3 +453,5 @@ MODELS: dict[str, Callable[[Evidence], tuple[Check, ...]]] = {
     "linking posterior": linking_posterior,
 }
 """Privacy models: each looks at the evidence and gives its checks (none when it has nothing to look at)."""
+OURS = frozenset(MODELS)
+"""The names of those that come with this package: all others are extensions."""

@@ -36,7 +36,7 @@ from anonymizer.checking.together import (
 )
 from anonymizer.errors import ParameterError
 from anonymizer.schema import Schema
-from anonymizer.settings import OF_POPULATION, SETTINGS, Limits
+from anonymizer.settings import OF_POPULATION, SETTINGS, Limits, extension_limits
 
 UNKNOWN = -2
 """The class of a row of the table that no file tells."""
@@ -51,8 +51,8 @@ class Proof:
     """What some released ``files`` prove together: the ``verdict`` is ``fails``, ``holds`` or ``the files cannot
     tell``; at least ``below`` of ``persons`` people, which is ``None`` where the files may hold different people, are
     in a cell of fewer than ``k``. ``pairs``: of each two files at least so many. ``exact``: what the table says, where
-    it tells the class of every row. ``limits``: what comes of those besides k; ``population``: the titles of those on
-    what is known of the population, which no group that files share is asked for."""
+    it tells the class of every row. ``limits``: what comes of those besides k; ``population``: the titles of those that
+    no group that files share is asked for, such as those on what is known of the population."""
 
     k: int
     files: int
@@ -169,7 +169,8 @@ def verify_together(
     ]
     proof = beside_table(of_rows, tables, schemas, alone, person)
     of_limits = limits_beside_table(original, of_rows, tables, (alone, proof), person, promises)
-    return replace(proof, limits=of_limits, population=alone.population)
+    titles = alone.population if proof.exact is None else titles_of(OF_POPULATION, promises)
+    return replace(proof, limits=of_limits, population=titles)
 
 
 def files_alone(
@@ -210,9 +211,13 @@ def files_alone(
         limits = [*fails, *(sure or (replace(one, verdict="cannot tell") for one in limits))]
     verdict = "fails" if below else "holds" if holds else "the files cannot tell"
     persons = len(tables[0]) if same else None
-    unasked = [name for name in OF_POPULATION if any(one.limits[name] is not None for one in promises)]
-    titles = tuple(SETTINGS[name].title for name in unasked)
+    titles = titles_of((*OF_POPULATION, *extension_limits()), promises)
     return Proof(k, len(tables), verdict, below, persons, tuple(pairs), limits=worst_of(limits), population=titles)
+
+
+def titles_of(names: Sequence[str], promises: Sequence[Promise]) -> tuple[str, ...]:
+    """Return the titles of those of some limits that somebody promised."""
+    return tuple(SETTINGS[name].title for name in names if any(one.limits[name] is not None for one in promises))
 
 
 def schema_there(schema: Schema, table: pd.DataFrame) -> Schema:

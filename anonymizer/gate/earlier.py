@@ -402,7 +402,7 @@ def of_limits(
     return (
         Finding(
             f"together: limits with {before}: {figures}", Severity.STOPS,
-            f"{first.below:,} people" if fails else "Not counted", f"With {before}, {first.sentence}"
+            first.figure, f"With {before}, {first.sentence}"
             if fails else first.sentence,
             " ".join([*(one.sentence for one in others), SHARED_GROUPS, unknown]).strip(), repairs=repairs,
         ),

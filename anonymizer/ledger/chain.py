@@ -23,7 +23,7 @@ from anonymizer.digests import digest
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.schema import Column, Kind, Role
-from anonymizer.settings import OF_POPULATION, Limits
+from anonymizer.settings import OF_POPULATION, SETTINGS, Limits, extension_limits
 
 FORMAT, VERSION = "copse-ledger", 1
 KINDS = ("table", "release", "forest", "tree", "withdrawn", "merge", "note")
@@ -205,9 +205,11 @@ def real_in(value: JsonValue) -> float:
 
 def _promise_in(settings: JsonValue, columns: Mapping[str, Sequence[JsonValue]]) -> Promise:
     """Return what a release promised besides k, by its settings."""
-    fields = {name: settings.field(name) for name in (*LEAST, *OF_POPULATION)}
-    limits = {name: _number_in(field) for name, field in fields.items() if not field.absent and name != "k_map"}
-    limits |= {} if fields["k_map"].absent else {"k_map": fields["k_map"].whole(1)}
+    numbers = [name for name in extension_limits() if SETTINGS[name].kind in ("number", "count")]
+    fields = {name: settings.field(name) for name in (*LEAST, *OF_POPULATION, *numbers)}
+    stated = {name: field for name, field in fields.items() if not field.absent}
+    whole = {name for name in stated if name in ("k_map", *numbers) and SETTINGS[name].kind == "count"}
+    limits = {name: one.whole() if name in whole else _number_in(one) for name, one in stated.items()}
     sensitive = [
         Column(name, Role.SENSITIVE, Kind(words[1].one_of([*Kind])))
         for name, words in columns.items()

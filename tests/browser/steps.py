@@ -194,6 +194,9 @@ def make_packet(page: Page, whom: str = "For the recipient") -> None:
 def choose(page: Page, label: str, option: str) -> None:
     """An option of a select box, taken with the mouse."""
     settle(page)
-    page.get_by_role("combobox", name=re.compile(re.escape(label))).first.click()
+    box = page.get_by_role("combobox", name=re.compile(re.escape(label))).first
+    box.scroll_into_view_if_needed()
+    see_frames(page, 18)  # a list closes when the page scrolls
+    box.click()
     page.get_by_role("option", name=option, exact=True).click()
     settle(page)
