@@ -93,10 +93,18 @@ def shares(encoded: EncodedTable, codes: np.ndarray, classes: np.ndarray, rows: 
 
 def keeps(encoded: EncodedTable, limits: Limits, rows: Rows) -> bool:
     """Whether some rows, as a group, have what every limit but k asks for."""
-    slack = 1e-9
+    return lack(encoded, limits, rows) == 0
+
+
+def lack(encoded: EncodedTable, limits: Limits, rows: Rows) -> float:
+    """How far off some rows, as a group, are from what every limit but k asks for, added up."""
+    slack, total = 1e-9, 0.0
     whose = rows if encoded.person is None else [one for one in encoded.person[rows] if one >= 0]
-    if max(map(list(whose).count, whose), default=1) > (limits.share_max or 1) * len(rows) + slack:
-        return False
+    most = max(map(list(whose).count, whose), default=1)
+    if most > (limits.share_max or 1) * len(rows) + slack:
+        total += most / len(rows) - (limits.share_max or 1)
+    if persons(encoded, rows) < limits.k and encoded.person is not None:
+        total += 1 - persons(encoded, rows) / limits.k
     for column in (encoded.target, *encoded.others):
         if not column.name:
             continue
@@ -111,16 +119,64 @@ def keeps(encoded: EncodedTable, limits: Limits, rows: Rows) -> bool:
         ]
         telling = [share / sum(telling) for share in telling if share > 0]
         effective = np.exp(-sum(share * np.log(share) for share in telling))
-        if (
-            (telling and len(telling) < (limits.l or 0))
-            or (telling and effective < (limits.entropy_l or 0) - slack)
-            or distance > (1 if limits.t is None else limits.t) + slack
-        ):
-            return False
+        if telling and len(telling) < (limits.l or 0):
+            total += 1 - len(telling) / limits.l
+        if telling and effective < (limits.entropy_l or 0) - slack:
+            total += 1 - effective / limits.entropy_l
+        if distance > (1 if limits.t is None else limits.t) + slack:
+            total += distance - limits.t
     for y in np.empty((0, 0)) if encoded.numeric is None else encoded.numeric.values.T:
         own = ((y[rows] - y[rows].mean()) ** 2).sum()
         rsd = own / (y[rows] ** 2).sum() if (y[rows] ** 2).sum() > 1e-12 else 1.0
         spread = y[rows].std() / y.std() if y.std() > 0 else 1.0
-        if rsd < (limits.rsd_min or 0) - slack or spread < (limits.spread_min or 0) - slack:
-            return False
-    return True
+        if rsd < (limits.rsd_min or 0) - slack:
+            total += limits.rsd_min - rsd
+        if spread < (limits.spread_min or 0) - slack:
+            total += limits.spread_min - spread
+    return total
+
+
+# Merging what lacks something.
+
+
+def slow_merge(
+    encoded: EncodedTable, groups: list[Rows], weight: Sequence[float], limits: Limits, rule: int, reach: int
+) -> list[Rows]:
+    """The groups of one region, in the order of its line, after each that lacked something has joined others."""
+
+    def lacking(rows: Rows) -> float:
+        return lack(encoded, limits, rows) + max(0.0, 1 - len(rows) / limits.k)
+
+    there = dict(enumerate(groups))
+    for a in sorted(there, key=lambda number: len(groups[number])):
+        near = reach
+        while a in there and lacking(there[a]) > 0:
+            others = list(there)
+            at, own = others.index(a), there[a]
+            to, level, best = -1, 3, np.inf
+            for place in looked_at(at, len(others), near):
+                other = there[others[place]]
+                n, added = len(own) + len(other), loss_of(encoded, [own + other], weight)
+                added -= loss_of(encoded, [own, other], weight)
+                after, need = lacking(own + other), len(own) * lacking(own) + len(other) * lacking(other)
+                less = lacking(own) - after if rule == 2 else need - n * after
+                its, value = (1, (added + 1e-9 * n) / less) if less > 1e-9 else (2, added)
+                if rule == 1 and after == 0:
+                    its, value = 0, added
+                if its < level or (its == level and value < best * (1 - 1e-9)):
+                    to, level, best = others[place], its, value
+            if level >= 2 and near < len(others):
+                near *= 2
+            elif to < 0:
+                break
+            else:
+                there[a] = own + there.pop(to)
+    return list(there.values())
+
+
+def looked_at(at: int, n: int, reach: int) -> list[int]:
+    """The places of n that are looked at from one: near ones, from near to far, then others, evenly spread."""
+    near = [at + sign * far for far in range(1, reach // 2 + 1) for sign in (1, -1)]
+    every = max(1, n // reach)
+    spread = [place for place in range(at % every, n, every) if abs(place - at) > reach // 2]
+    return [place for place in (*near, *spread) if 0 <= place < n]

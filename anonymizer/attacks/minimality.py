@@ -29,6 +29,7 @@ from anonymizer.groups.recipe import group, grow_by
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.releasing.generalize import divide
+from anonymizer.releasing.packed import as_one_region
 from anonymizer.releasing.secret import others_of, sequence_of, words_of
 from anonymizer.values import share
 
@@ -41,7 +42,8 @@ SWAPS = 20
 KEY = b"minimality"
 """Of the order in which records are tried, which everybody may know."""
 SECRET = ("pack", "polish", "pack-persons")
-"""Generalizers with a secret. What the attacker can say without it: every published group lies inside one region."""
+"""Generalizers with a secret. What the attacker can say without it: where the tree leaves
+several regions, every published group lies inside one of them."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,7 @@ class Reruns:
             return False
         made = run.parts.made.method
         if made in SECRET:
-            if made == "pack-persons":
+            if made == "pack-persons" or as_one_region(run.limits, len(run.table)):
                 return True  # it takes no regions of a tree
             region = pruning.group_of_node()[leaf]
             part = np.unique(run.parts.part, return_inverse=True)[1]

@@ -21,7 +21,7 @@ from anonymizer.growing.tree import Tree
 from anonymizer.releasing.boxes import Boxes, Memory, interval_cells, kept_column, level_cells
 from anonymizer.releasing.grid import Grid, coarsen, grids_of
 from anonymizer.releasing.key import read_key
-from anonymizer.releasing.pack import pack, pack_persons
+from anonymizer.releasing.packed import pack, pack_persons
 from anonymizer.releasing.polish import polish
 from anonymizer.releasing.release import Release, ReleasedColumn
 from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
@@ -301,6 +301,8 @@ GUARANTEES: dict[str, Guarantee] = {
         name_of("generalizer", "pack") + ": neighbours in groups that lose least",
         True,
         "Inside each branch, similar rows stand side by side, divided into the groups of at least k that lose least. "
+        "Under a limit on l, entropy l or t, the whole table is one branch: limits ask for mixed groups, and branches "
+        "are pure. "
         "Every row looks like at least k − 1 others, and limits on sensitive values hold in every group."
         f"{OF_NUMBERS} The groups follow from the table and a secret key. Somebody who has both makes the same groups "
         "again, and nobody else can simply run the method again.",

@@ -126,17 +126,26 @@ def add_records(wants, start, end, tally):
 
 @njit
 def enough(wants, classes, numbers, n, most):
-    """Return True when a group of n records has all that is wanted but k.
+    """Return True when a group of n records has all that is wanted but k; see :func:`shortfall`."""
+    return shortfall(wants, classes, numbers, n, most, True) == 0.0
+
+
+@njit
+def shortfall(wants, classes, numbers, n, most, soon):
+    """Return how far off a group of n records is from all that is wanted but k, 0 when it has it: what it lacks of each
+    limit, a share of what is counted and as it is of distances and shares, added up.
 
     ``classes`` (c,): its records, or persons, of each class; ``numbers`` (2r,): its Σy, then its Σy²; ``most``: records
-    of one person.
+    of one person; ``soon``: that it is more than 0 is enough to know.
     """
+    lack, columns = 0.0, wants.first.shape[0] - 1
     if max(most, 1) > wants.share_max * n * (1.0 + SLACK):
-        return False
-    columns = wants.first.shape[0] - 1
+        lack += max(most, 1) / n - wants.share_max
     if wants.persons > 0 and classes[wants.first[columns]] < wants.persons:
-        return False
+        lack += 1.0 - classes[wants.first[columns]] / wants.persons
     for g in range(columns):
+        if soon and lack > 0.0:
+            break
         values, entropy, moved, running = 0, 0.0, 0.0, 0.0
         first, last = wants.first[g], wants.first[g + 1]
         total, telling = max(1, classes[first:last].sum()), (classes[first:last] * wants.tells[first:last]).sum()
@@ -152,18 +161,23 @@ def enough(wants, classes, numbers, n, most):
         distance = moved / 2.0
         if wants.ordered[g]:
             distance = moved / (last - first - 1) if last - first > 1 else 0.0
-        too_few = values < wants.l * (1.0 - SLACK) or np.exp(entropy) < wants.entropy_l * (1.0 - SLACK)
-        if (values > 0 and too_few) or distance > wants.t + SLACK:
-            return False
+        if values > 0 and values < wants.l * (1.0 - SLACK):
+            lack += 1.0 - values / wants.l
+        if values > 0 and np.exp(entropy) < wants.entropy_l * (1.0 - SLACK):
+            lack += 1.0 - np.exp(entropy) / wants.entropy_l
+        if distance > wants.t + SLACK:
+            lack += distance - wants.t
     r = wants.variance.shape[0]
     for b in range(r):
         total, squares = numbers[b], numbers[r + b]
         own = max(0.0, squares - total * total / n)
         rsd = min(1.0, own / squares) if squares > SINGULAR else 1.0
         spread = np.sqrt(own / n / wants.variance[b]) if wants.variance[b] > 0.0 else 1.0
-        if rsd < wants.rsd_min - SLACK or spread < wants.spread_min - SLACK:
-            return False
-    return True
+        if rsd < wants.rsd_min - SLACK:
+            lack += wants.rsd_min - rsd
+        if spread < wants.spread_min - SLACK:
+            lack += wants.spread_min - spread
+    return lack
 
 
 @njit

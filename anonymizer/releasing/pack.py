@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.errors import ParameterError
 from anonymizer.groups.hulls import Scale, scale_of
 from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import EncodedTable, Encoding, rows_of
 from anonymizer.growing.target import moments_of_all, scatter
 from anonymizer.growing.threads import in_threads
 from anonymizer.releasing.secret import Digests, digests_of, mixed, record_numbers
-from anonymizer.releasing.tiers import Groups, Made, Parts, disjoint, refine_groups
+from anonymizer.releasing.tiers import Groups, Made
 from anonymizer.settings import SETTINGS, Limits, name_of
 
 if TYPE_CHECKING:
@@ -192,24 +191,6 @@ def pack_line(line: Line, k: int, wants: "Wants | None" = None) -> Places:
     return group
 
 
-def pack(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
-    """Return packed groups inside the groups of any grouping; a group with fewer than k persons, or that the limits do
-    not allow to divide, stays whole. ``rng``: the secret. Limits that cannot be summed along a line, the covariance
-    test of groups, those on people and limits from outside, are kept by cuts instead (:func:`refine_groups`)."""
-    limits = groups.limits or Limits(k=k)
-    if not summable(limits):
-        return cut_instead(groups, k, rng, limits)
-    line = line_of(groups, rng)
-    limits = limits.but(k=max(k, limits.k))
-    group = pack_line(line, limits.k, wants_of(line, groups.encoded, limits))
-    return disjoint(group, int(group.max()) + 1)
-
-
-def cut_instead(groups: Groups, k: int, rng: np.random.Generator, limits: Limits) -> Parts:
-    """Return refined groups in the place of packed ones, which say so."""
-    return replace(refine_groups(groups, k, rng), made=made_of("pack", limits))
-
-
 def made_of(generalizer: str, limits: Limits) -> Made:
     """Return what runs where a generalizer is asked for: refined groups in the place of packed and polished ones, where
     limits cannot be summed along a line."""
@@ -218,23 +199,6 @@ def made_of(generalizer: str, limits: Limits) -> Made:
     titles = ", ".join(SETTINGS[name].title if name in SETTINGS else name for name in unsummed(limits))
     made = name_of("generalizer", "refine")
     return Made("refine", f"{made} were made, because packing cannot sum up along its line what was asked: {titles}.")
-
-
-def pack_persons(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
-    """Return packed groups in which all rows of a person are together, of the whole table: no region of a tree holds
-    persons together. ``rng``: the secret. Persons stand on the line by one of their rows; what a group loses is what
-    all rows in it lose. Limits that cannot be summed along a line raise :class:`ParameterError`."""
-    limits = groups.limits or Limits(k=k)
-    if not summable(limits):
-        raise ParameterError(
-            "Groups that keep the rows of a person together keep neither the covariance test nor limits on people.",
-            remedy="Leave these out, or choose pack.",
-        )
-    limits, encoded = limits.but(k=max(k, limits.k)), groups.encoded
-    line = groups.memory.get("persons") or groups.memory.setdefault("persons", line_of_persons(encoded, rng))
-    line = replace(line, scale=scale_of(encoded.encodings, line.scale.weight))
-    group = pack_line(line, limits.k, wants_of(line, encoded, limits))
-    return disjoint(group, int(group.max()) + 1)
 
 
 def line_of_persons(encoded: EncodedTable, rng: np.random.Generator) -> Line:
@@ -259,15 +223,15 @@ def line_of_persons(encoded: EncodedTable, rng: np.random.Generator) -> Line:
     return line_at(encoded, order, np.array([0]), np.array([n]), np.repeat(first, last - first), line.scale)
 
 
-def line_of(groups: Groups, rng: np.random.Generator) -> Line:
-    """Return the line of all groups under the secret of their tree, which is drawn when it is first asked for. Where
-    records were left out, the others stand as they stood with them."""
+def line_of(groups: Groups, rng: np.random.Generator, region: NDArray[Any]) -> Line:
+    """Return the line of all records under the secret of their tree, which is drawn when it is first asked for. Where
+    records were left out, the others stand as they stood with them. ``region`` (m,): that of each node of the tree."""
     whole = groups.whole or groups
     lines: Lines | None = whole.memory.get("lines")
     if lines is None:
         secret = Secret.of(whole.encoded.encodings, rng)
         lines = whole.memory.setdefault("lines", Lines(whole.encoded, secret))
-    line = lines.line(whole.group[whole.leaf])
+    line = lines.line(region[whole.leaf])
     if groups.rows is not None:
         line = line_of_rows(line, groups.encoded, groups.rows)
     return replace(line, scale=scale_of(groups.encoded.encodings, lines.scale.weight))

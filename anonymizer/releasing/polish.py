@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import Progress, no_progress
 from anonymizer.growing.threads import WORKERS
-from anonymizer.releasing.pack import Line, Places, cut_instead, line_of, pack_line, summable, wants_of
-from anonymizer.releasing.tiers import Groups, Parts, disjoint
-from anonymizer.settings import Limits
+from anonymizer.releasing.merge import members_of
+from anonymizer.releasing.pack import Line, Places
+from anonymizer.releasing.packed import packed_parts
+from anonymizer.releasing.tiers import Groups, Parts
 
 if TYPE_CHECKING:
     from anonymizer.releasing.limit_kernels import Wants
-    from anonymizer.releasing.polish_kernels import Members
 
 Flags = NDArray[np.bool_]
 
@@ -38,15 +38,12 @@ ENOUGH = 0.01
 def polish(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     """Return packed groups (:func:`anonymizer.releasing.pack.pack`), among which records have moved until little more
     is saved. ``rng``: the secret. Raises what ``groups.progress`` raises, between two pieces."""
-    limits = groups.limits or Limits(k=k)
-    if not summable(limits):
-        return cut_instead(groups, k, rng, limits)
-    line = line_of(groups, rng)
-    limits = limits.but(k=max(k, limits.k))
-    k, wants = limits.k, wants_of(line, groups.encoded, limits)
-    group = np.empty_like(line.order)
-    group[line.order] = polish_line(line, pack_line(line, k, wants)[line.order], k, wants, groups.progress)
-    return disjoint(group, int(group.max()) + 1)
+
+    def improve(line: Line, group: Places, k: int, wants: "Wants | None") -> Places:
+        """Return the groups of a line, polished."""
+        return polish_line(line, group, k, wants, groups.progress)
+
+    return packed_parts(groups, k, rng, "polish", improve)
 
 
 def polish_line(
@@ -102,30 +99,6 @@ def pieces_of(ends: Places, shift: int) -> list[tuple[int, int]]:
         for start, region in zip(starts, cuts, strict=True)
         for first, last in pairwise([start, *region])
     ]
-
-
-def members_of(group: Places, rows: int, line: Line, wants: "Wants") -> "Members":
-    """Return groups that :func:`anonymizer.releasing.polish_kernels.gather` fills, with ``rows`` hulls."""
-    from anonymizer.releasing.polish_kernels import WORD, Members
-
-    n, g, p = len(group), int(group.max()) + 1, len(line.codes)
-    words = np.where(line.scale.interval, 0, -(-line.scale.n_codes // WORD))
-    hulls = np.empty((3, rows, p), np.int64)
-    return Members(
-        group=group.copy(),
-        first=np.empty(g, np.int64),
-        next_=np.empty(n, np.int64),
-        previous=np.empty(n, np.int64),
-        size=np.empty(g, np.int64),
-        low=hulls[0],
-        high=hulls[1],
-        levels=hulls[2],
-        bits=np.zeros((rows, int(words.sum())), np.uint64),
-        word=np.cumsum(words) - words,
-        loss=np.zeros(rows),
-        classes=np.zeros((g, int(wants.first[-1]) + 1), np.int64),
-        numbers=np.zeros((g, wants.numbers.shape[1])),
-    )
 
 
 def in_threads(work: Callable[[int], None], count: int) -> Iterator[None]:

@@ -26,12 +26,11 @@ from anonymizer.releasing.pack import (
     Secret,
     lay_line,
     line_at,
-    pack_line,
     runs,
     summable,
     unsummed,
-    wants_of,
 )
+from anonymizer.releasing.packed import along
 from anonymizer.releasing.secret import mixed
 from anonymizer.releasing.tiers import Groups, Made, Parts, disjoint
 from anonymizer.settings import SETTINGS, Limits
@@ -72,11 +71,11 @@ def keep(
     numbers = secret.numbers(encoded.codes.columns, encoded.n_records)
     order = np.argsort(numbers, kind="stable")
     line = replace(lay_line(encoded, inside, order, secret.scale(encoded.encodings)), scale=scale)
-    group = undivided(pack_line(line, limits.k, wants_of(line, encoded, limits)), inside, holds)
+    group = undivided(along(line, encoded, limits, one=False), inside, holds)
     if not enough_in_each(group, encoded.person, limits):
         place = places_on_a_line(encoded, group, numbers, secret, scale)
         line = line_of_units(encoded, group, place, scale)
-        group = pack_line(line, limits.k, wants_of(line, encoded, limits))
+        group = along(line, encoded, limits, one=True)
     before = "an earlier release" if len(earlier) == 1 else f"{len(earlier):,} earlier releases"
     made = Made(
         "pack", f"Groups of {before} were kept: they were divided where both parts are large enough, or joined."

@@ -12,7 +12,8 @@ from anonymizer.groups.hulls import scale_of
 from anonymizer.growing.encode import CodeColumns, EncodedTable, Encoding
 from anonymizer.growing.tree import Tree
 from anonymizer.releasing.key import read_key
-from anonymizer.releasing.pack import Background, Secret, lay_line, pack_line, variance_of, wants_of
+from anonymizer.releasing.pack import Background, Secret, lay_line, variance_of
+from anonymizer.releasing.packed import along, as_one_region
 from anonymizer.releasing.secret import (
     GROUPS,
     Content,
@@ -55,17 +56,18 @@ def pack(
     background: Background,
     bundles: list[Bundle],
     by_person: bool,
+    one: bool,
 ) -> Packs:
-    """Return the packed groups of some groups: see :func:`anonymizer.releasing.pack.pack`. ``encodings``: as the ends
-    of cells will be written; ``required``: the limits."""
+    """Return the packed groups of some groups: see :func:`anonymizer.releasing.packed.pack`. ``encodings``: as the ends
+    of cells will be written; ``required``: the limits; ``one``: all are one region."""
     limits = Limits(**required)
     region = np.concatenate([np.repeat(np.arange(len(bundle.sizes)), bundle.sizes) for bundle in bundles])
     encoded = records_of(coding.table.encoded, encodings, bundles, by_person)
     secret = Secret(*secret)
     order = np.argsort(secret.numbers(encoded.codes.columns, encoded.n_records), kind="stable")
-    line = lay_line(encoded, region, order, secret.scale(encodings))
+    line = lay_line(encoded, np.zeros_like(region) if one else region, order, secret.scale(encodings))
     line = replace(line, scale=scale_of(encodings, line.scale.weight))
-    group = pack_line(line, limits.k, wants_of(line, encoded, limits, background)).astype(np.int32)
+    group = along(line, encoded, limits, one, background=background).astype(np.int32)
     ends = np.cumsum([sum(bundle.sizes) for bundle in bundles])
     return Packs(tuple(np.split(group, ends[:-1])), int(group.max()) + 1)
 
@@ -122,17 +124,18 @@ def pack_groups(
 ) -> tuple[list[Any], int]:
     """Return a future of the packed group of each record of each share, and how many there are. ``group`` (m,): of a
     pruned tree; ``encoded``: of the whole table; ``rng``: the secret, of a ``key`` of packing by default, the user's
-    where none is given."""
+    where none is given. A table that is packed as one region is packed on one worker."""
     cluster = table.cluster
     secret = Secret.of(encoded.encodings, rng or draws(seed_of_shares(table, key), GROUPS))
     background = background_of(tree, encoded)
     parts, _ = table.parts_of(tree, group)
-    packs = []
-    for low, high in table.bins_of_groups(tree.n[group == np.arange(tree.n_nodes)]):
+    sizes, packs = tree.n[group == np.arange(tree.n_nodes)], []
+    one = as_one_region(limits, table.n_records)
+    for low, high in [(0, len(sizes))] if one else table.bins_of_groups(sizes):
         bundles = table.members(parts, low, high)
         how = encoded.encodings, dict(limits.items()), secret, background
         by_person = table.numbering is not None
-        packs.append(cluster.ask("pack", pack, table.coding, *how, bundles, by_person))
+        packs.append(cluster.ask("pack", pack, table.coding, *how, bundles, by_person, one))
     counts = cluster.answers([cluster.ask("packs", count_of, some) for some in packs])
     firsts = [int(first) for first in np.cumsum([0, *counts])]
     futures = []

@@ -16,7 +16,8 @@ from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable, encode, rows_of
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
-from anonymizer.releasing.pack import SAMPLE, Line, Lines, Secret, lay_line, pack, pack_line, runs, wants_of
+from anonymizer.releasing.pack import SAMPLE, Line, Lines, Secret, lay_line, pack_line, runs, wants_of
+from anonymizer.releasing.packed import pack
 from anonymizer.releasing.tiers import Groups
 from anonymizer.settings import Limits
 from tests import naive_pack
