@@ -146,19 +146,22 @@ def merge(members, region, k, wants, scale, rule, reach):
 
     ``region`` (g,): that of each group, ascending. The groups of records are those of ``members`` afterwards.
     """
-    tally, lack, there = tally_for(wants), lacks(members, k, wants), np.arange(region.shape[0])
+    tally, lack = tally_for(wants), lacks(members, k, wants)
+    there, left = np.arange(region.shape[0]), region.shape[0]
     for a in np.argsort(members.size, kind="mergesort"):
         near = reach
         while members.size[a] > 0 and lack[a] > 0.0:
-            first = np.searchsorted(there, np.searchsorted(region, region[a]))
-            last = np.searchsorted(there, np.searchsorted(region, region[a] + 1))
-            at = np.searchsorted(there, a)
+            first = np.searchsorted(there[:left], np.searchsorted(region, region[a]))
+            last = np.searchsorted(there[:left], np.searchsorted(region, region[a] + 1))
+            at = np.searchsorted(there[:left], a)
             b, helps = partner(members, there, at, first, last, near, lack, k, wants, scale, rule, tally)
             if not helps and near < last - first:
                 near *= 2
             elif b >= 0:
                 absorb(members, a, b, scale)
-                there = there[members.size[there] > 0]
+                left -= 1
+                for place in range(np.searchsorted(there[: left + 1], b), left):
+                    there[place] = there[place + 1]
                 lack[a] = lack_of(members, a, -1, k, wants, tally)
             else:
                 break

@@ -21,6 +21,7 @@ from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.threads import in_threads
 from anonymizer.releasing.merge import RULES, gathered, losses_of, merge
 from anonymizer.releasing.pack import (
+    SUMMED,
     Background,
     Line,
     Places,
@@ -42,10 +43,13 @@ LADDERS = {"l": COUNTS, "entropy_l": COUNTS, "t": (0.5, 0.4, 0.3, 0.2, 0.15, 0.1
 """The rungs of each limit that classes tell, from loose to strict."""
 MANY = 20_000
 """Of more records, groups are made for the limits alone, and not for stricter rungs."""
+POLISHED = 1_000
+"""The same of groups that are improved, which takes long."""
 WHOLE = 1_000_000
 """A table of more records stays in its regions, which several machines divide."""
 FEW = 4_096
-"""A whole table of so many records is divided along its line even where most groups of k lack something."""
+"""A whole table of so many records is divided along its line even where most groups of k lack something, and merged by
+the last rule, too, which wins where few groups are left."""
 
 Improve = Callable[[Line, Places, int, "Wants | None"], Places]
 """What is done with the groups of each place of a line (n,), such as polishing."""
@@ -112,7 +116,12 @@ def along(
     k, scale = limits.k, scale_of(encoded.encodings)
     least, alone = np.inf, pack_line(line, k)[line.order]
     group = np.empty_like(alone)
-    for rung in rungs_of(limits) if one and encoded.n_records <= MANY else [limits]:
+    if all(limits[name] is None for name in SUMMED):
+        wants = None if improve is None else wants_of(line, encoded, limits, background)
+        group[line.order] = alone if improve is None else improve(line, alone, k, wants)
+        return group
+    climbs = one and encoded.n_records <= (MANY if improve is None else POLISHED)
+    for rung in rungs_of(limits) if climbs else [limits]:
         wants = wants_of(line, encoded, rung, background)
         if rung is not limits and not keeps(line, np.zeros_like(alone), k, wants).all():
             break
@@ -154,7 +163,7 @@ def of_least_loss(
     of k, ``alone`` (n,), merged by each rule, and the line divided under limits, where that is promising."""
     assert wants is not None
     lacking = ~keeps(line, alone, k, wants)
-    ways = [(alone, rule) for rule in range(RULES)]
+    ways = [(alone, rule) for rule in range(RULES - (len(alone) > FEW))]
     if not one or 2 * lacking.sum() <= len(lacking) or len(alone) <= FEW:
         ways.append((pack_line(line, k, wants)[line.order], 1))
 
