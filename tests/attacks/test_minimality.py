@@ -109,6 +109,12 @@ def test_packed__regions_are_all_that_can_be_said_without_the_secret() -> None:
         assert [(result.certain.right, round(result.gain, 12)) for result in free if result] == [(0, 0)] * 3
 
 
+def test_packed_under_limits__groups_of_no_region_can_be_of_any_values() -> None:
+    """The whole table is one region: that the groups cross the tree's regions says nothing of who has what."""
+    some = [minimality(flow_of(seed, 24, generalizer="pack", l=2).run, np.random.default_rng(0)) for seed in range(3)]
+    assert [result.certain.right for result in some if result] == [0] * 3
+
+
 def test_not_counted__when_there_is_no_time_or_nothing_to_count() -> None:
     flow = flow_of(0)
     none = minimality(flow.run, np.random.default_rng(0), seconds=-1)
