@@ -188,7 +188,9 @@ class Workspace:
         in_pieces = self.reading is not None and self.reading.in_pieces
         of_ledger = () if self.ledger is None or in_pieces else self.ledger.releases
         last = () if before is None or before.profile is None else (before.release,)
-        last = (*(one for one in last if not of_ledger or not isinstance(one, Uncounted)), *of_ledger)
+        if self.ledger is not None and self.ledger.entries and of_ledger:
+            last = tuple(one for one in last if not isinstance(one, Uncounted))
+        last = (*last, *of_ledger)
         if not self.releases:
             return last
         now, entries = (

@@ -72,5 +72,5 @@ def earlier_of(options: argparse.Namespace, flow: Flow) -> tuple[Earlier | Other
         file = ReleasedFile.of_reading(read_apart(options.last_release, reader=read_released)).under(project.schema)
         limits = Settings(**project.parameters).limits
         return (*again, LastRelease(file.rows, project.schema, limits.k, Promise.of(project.schema, limits)))
-    elsewhere = project.last is None or again or (options.ledger and Ledger.open(options.ledger).earlier)
+    elsewhere = project.last is None or again or (options.ledger and Ledger.open(options.ledger).read().releases)
     return again if elsewhere else (Uncounted(),)

@@ -558,3 +558,18 @@ def test_project__keeps_what_its_groups_kept(capsys: Capture) -> None:
     assert "last time's table alone does not make them again" in capsys.readouterr().out
     assert main([*NEXT[:1], "people.csv", *NEXT[2:], "--last-project", "own.json", "--check"]) == 2
     assert "--last-project speaks of last time's table." in capsys.readouterr().err
+
+
+def test_project__beside_a_ledger_without_a_release_is_still_not_counted(capsys: Capture) -> None:
+    run = [word for word in RUN if word not in ("--ledger", "register")]
+    assert main([*run, "--k", "10", "--internal-packet", "own.zip"]) == 0
+    Path("own.json").write_bytes(members_of(Path("own.zip"))["project.json"])
+    assert main([*TREE, "--no-rates", "--out", "tree.json"]) == 0
+    again = ["anonymize", "people.csv", "--project", "own.json", "--ledger", "register", "--check"]
+    capsys.readouterr()
+    assert main(again) == 1
+    assert "What this release and last time's leave together cannot be counted." in capsys.readouterr().out
+    assert release("y1.csv") == 0
+    capsys.readouterr()
+    main(again)
+    assert "cannot be counted" not in capsys.readouterr().out
