@@ -138,7 +138,7 @@ def show_node(
     is_long = len(rule) > LONGEST_RULE
     st.markdown(plain(short if is_long else rule), help=plain(rule) if is_long else None)
     if node in (below := below_in_ledger(ws, pruning)):
-        st.caption(f"{TOGETHER} {below_text(below[node], pruning.k)}")
+        st.caption(plain(f"{TOGETHER} {below_text(below[node], pruning.k)}"))
     st.subheader("What somebody who knows this learns", anchor=False)
     coloured, coloured_risk, coloured_table = subject
     for sentence in learnt_sentences(coloured_table, coloured_risk, coloured, node):
