@@ -66,6 +66,7 @@ NAMES: dict[str, dict[str, str]] = {
         "unexplained": "Squared error left",
         "discernibility": "Discernibility",
         "two_way": "Cross tables: rows in a wrong cell",
+        "ranges": "Counts of ranges of two or three columns",
         "coefficients": "Coefficients inside the 95% interval",
         "tidi": "Lowest TIDI",
         "rsd": "Lowest RSD",

@@ -15,10 +15,12 @@ import pandas as pd
 from scipy.stats import t as student
 
 from anonymizer.flow import Flow
+from anonymizer.measuring.bins import bins_of as own_bins
 from anonymizer.measuring.coefficients import DRAWS
+from anonymizer.measuring.ranges import questions_of
 from anonymizer.schema import Kind, Schema
 from tests.naive_margins import Part, expanded, parts_of, values_of
-from tests.naive_measures import slow_figures, two_way_tables
+from tests.naive_measures import bins_of_column, sides_of, slow_figures, two_way_tables
 from tests.test_pipeline_figures import INTERVAL, loss, members, number
 
 Names = list[str]
@@ -188,6 +190,29 @@ class Naive:
             wrong = sum(abs(before[place] - after[place]) for place in {*before, *after})
             distances.append((wrong + self.left_out) / 2 / self.n)
         return float(np.mean(distances))
+
+    @cached_property
+    def ranges(self) -> tuple[float, float, float]:
+        """How far counts of ranges are off: as boxes are read, evenly, and by exact one-way tables alone."""
+        encoded, columns = self.flow.encoded, []
+        asked_of = [own_bins(e, np.bincount(codes, minlength=e.n_codes), 10, 12)
+                    for e, codes in zip(encoded.encodings, encoded.codes.columns, strict=True)]  # fmt: skip
+        for name, asked in zip(self.names, asked_of, strict=True):
+            bins = bins_of_column(self.table, self.schema, name)
+            order = range(asked.count - 1) if bins.interval else [*bins.alone, "others"][: asked.count - 1]
+            rows = [[{bins.of(value): 1.0} for value in self.table[name]]]
+            rows += [sides_of(bins, self.released, self.schema, name, parts) for parts in (self.parts, None)]
+            order = [*order, "missing"]
+            columns.append([np.array([[row.get(one, 0.0) for one in order] for row in side]) for side in rows])
+        errors = []
+        for question in questions_of(asked_of):
+            true, raked, even = (
+                np.prod([columns[column][side] @ some for column, some in question], axis=0).sum() for side in range(3)
+            )
+            alone = self.n * np.prod([(columns[column][0] @ some).mean() for column, some in question])
+            errors.append([abs(answer - true) / max(true, self.n / 100) for answer in (raked, even, alone)])
+        raked, even, alone = np.mean(errors, axis=0).tolist()
+        return raked, even, alone
 
     @property
     def baselines(self) -> str:

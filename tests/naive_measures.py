@@ -125,27 +125,32 @@ def two_way_tables(
     what may be said of each row in some columns, with its share; others are read evenly."""
     before: Counter = Counter()
     after: Counter = Counter()
-    quasi = schema.quasi_identifying
-    bins = {}
-    for name in (first, second):
-        column = schema[name]
-        numeric = name not in quasi and column.kind is not Kind.CATEGORICAL
-        bins[name] = NaiveBins(table[name], column.kind, column.domain, whole=False if numeric else None)
+    bins = [bins_of_column(table, schema, name) for name in (first, second)]
     for values in table[[first, second]].itertuples(index=False):
-        before[tuple(bins[name].of(value) for name, value in zip((first, second), values, strict=True))] += 1
-    for row, texts in enumerate(released[[first, second]].itertuples(index=False)):
-        sides = []
-        for name, text in zip((first, second), texts, strict=True):
-            if parts is not None and name in parts:
-                sides.append(bins[name].shares_of_parts(parts[name][row]))
-            elif name in quasi:
-                cell = parse_cell(None if pd.isna(text) else str(text), schema[name].kind)
-                sides.append(bins[name].shares(cell))
-            else:
-                sides.append({bins[name].of(text): 1.0})
-        for (one, share), (other, another) in itertools.product(*(side.items() for side in sides)):
+        before[tuple(own.of(value) for own, value in zip(bins, values, strict=True))] += 1
+    sides = [sides_of(own, released, schema, name, parts) for own, name in zip(bins, (first, second), strict=True)]
+    for pair in zip(*sides, strict=True):
+        for (one, share), (other, another) in itertools.product(*(side.items() for side in pair)):
             after[one, other] += share * another
     return before, after
+
+
+def bins_of_column(table: pd.DataFrame, schema: Schema, name: str) -> NaiveBins:
+    column = schema[name]
+    numeric = name not in schema.quasi_identifying and column.kind is not Kind.CATEGORICAL
+    return NaiveBins(table[name], column.kind, column.domain, whole=False if numeric else None)
+
+
+def sides_of(
+    bins: NaiveBins, released: pd.DataFrame, schema: Schema, name: str, parts=None
+) -> list[dict[object, float]]:
+    """How much of each released row lies in each bin."""
+    if parts is not None and name in parts:
+        return [bins.shares_of_parts(own) for own in parts[name]]
+    if name not in schema.quasi_identifying:
+        return [{bins.of(text): 1.0} for text in released[name]]
+    texts = [None if pd.isna(text) else str(text) for text in released[name]]
+    return [bins.shares(parse_cell(text, schema[name].kind)) for text in texts]
 
 
 def two_way_distance(table: pd.DataFrame, released: pd.DataFrame, schema: Schema, first: str, second: str) -> float:

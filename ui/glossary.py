@@ -26,9 +26,11 @@ WORDS: dict[str, tuple[str, ...]] = {
     "tree": (
         "Node", "Split", "Pruning", "Cut", *METHODS, *BOXES, *RISK, *LIMITS, "Information gained by the region",
         "Hiding among the others", "Resistance to being singled out", "Scatter", "Digression", "Homogeneity",
-        "Blind guess",
+        "Blind guess", "Ledger",
     ),
-    "gate": ("Quasi-identifying", "Sensitive", "Insensitive", "Box", "Round ends", "Homogeneity", *RISK, "Spread"),
+    "gate": (
+        "Quasi-identifying", "Sensitive", "Insensitive", "Box", "Round ends", "Homogeneity", *RISK, "Spread", TABLES,
+    ),
     "release": (
         *METHODS, *BOXES, *RISK, *LIMITS, "Quasi-identifying", "Box", "Withheld", "Discernibility", TABLES,
         "Coefficients inside the 95% interval", "Homogeneity", "Containment", "Linking posterior", "Isolation",
@@ -50,6 +52,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     ),
     "disclosure": (
         "Quasi-identifying", "Key", "Posterior", "Maximum entropy", "Divergence", "Pruning", "Homogeneity", "Target",
+        "Ledger",
     ),
     "verify": ("Check", "Containment", "k-anonymity", "Linking posterior", "Homogeneity", "l-diversity", "t-closeness"),
 }  # fmt: skip

@@ -271,6 +271,17 @@ def baselines_sentence(two_way: "TwoWay") -> str:
     return words if two_way.is_worth_it else f"{words} They would tell as much as this release."
 
 
+def ranges_sentence(two_way: "TwoWay") -> str:
+    """Return how far counts of ranges are off; "" where there is one column."""
+    own, even = two_way.ranges, None if two_way.even is None else two_way.even.ranges
+    if own is None or even is None:
+        return ""
+    return (
+        f"Counts over ranges of two or three columns are {share(own.error)} off on average; read evenly "
+        f"{share(even.error)}, from one-way tables alone {share(own.alone)}."
+    )
+
+
 def worst_table_sentence(two_way: "TwoWay") -> str:
     """Return which two-way table changes most; "" where there is none."""
     if two_way.worst is None:

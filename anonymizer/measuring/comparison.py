@@ -31,6 +31,7 @@ BETTER = {
         if figure != "slope"
     },
     "two_way": -1,
+    "ranges": -1,
     "coefficients": 1,
     "rsd": 1,
 }

@@ -29,7 +29,7 @@ def number_measure(figure: str, model: str, form: str) -> str:
 
 
 MEASURES = {
-    **{figure: in_text(name_of("measure", figure)) for figure in ("gcp", "two_way", "coefficients")},
+    **{figure: in_text(name_of("measure", figure)) for figure in ("gcp", "two_way", "ranges", "coefficients")},
     "rsd": "mean RSD",
     **{f"error_{form}": f"classification error, {form}" for form in FORMS},
     **{
@@ -49,8 +49,9 @@ class Outcome:
     """One setting in f folds. ``measured``: for each key of :data:`MEASURES` an array (f,), NaN where it means nothing.
 
     Of the training records: ``gcp``, Y19 (12); ``two_way``, :attr:`anonymizer.measuring.two_way.TwoWay.mean`;
-    ``coefficients``, :attr:`anonymizer.measuring.coefficients.Agreement.share`; ``rsd``, L14 (10), mean over numeric
-    sensitive columns; ``groups``, ``smallest``; ``seconds`` to group and generalize them.
+    ``ranges``, the error of :mod:`anonymizer.measuring.ranges`; ``coefficients``,
+    :attr:`anonymizer.measuring.coefficients.Agreement.share`; ``rsd``, L14 (10), mean over numeric sensitive columns;
+    ``groups``, ``smallest``; ``seconds`` to group and generalize them.
 
     Of the test records, in each of :data:`FORMS`: ``error``, the share whose class is predicted wrongly by a decision
     tree; of each of :data:`MODELS` ``mape``, L14 (11), mean over numeric sensitive columns, and of the target among

@@ -21,12 +21,10 @@ from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.threads import one_thread
 from anonymizer.measuring.bins import bins_of
 from anonymizer.measuring.boxed import BoxedTable
+from anonymizer.measuring.ranges import MOST_BINS, MOST_LEVELS, Ranges, range_counts
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-
-MOST_BINS = 10
-MOST_LEVELS = 12
 
 _BLOCK = 1 << 13
 """Boxes that are spread at a time."""
@@ -40,8 +38,8 @@ class TwoWay:
     variation distance between the tables of two columns, 0 to 1: the share of people who are in another cell, at the
     least. ``hellinger`` (q, p): the Hellinger distance of the two, 0 to 1. ``alone`` (q, p): the total variation
     distance of the product of the two exact one-way tables, which is what these tell alone. NaN on the diagonals and
-    below them, so that every pair stands once. ``spread``: gives the same of boxes that are read evenly, where that is
-    wanted beside it.
+    below them, so that every pair stands once. ``spread``: gives the same of boxes that are read evenly, and ``count``
+    how far counts of ranges are off, where that is wanted beside it.
     """
 
     names: tuple[str, ...]
@@ -49,6 +47,13 @@ class TwoWay:
     hellinger: Floats
     alone: Floats
     spread: "Callable[[], TwoWay] | None" = field(default=None, repr=False)
+    count: Callable[[], Ranges | None] | None = field(default=None, repr=False)
+
+    @cached_property
+    def ranges(self) -> Ranges | None:
+        """How far counts of ranges are off, worked out when it is first asked for; ``None`` where it is not wanted, and
+        where there is one column."""
+        return None if self.count is None else self.count()
 
     @cached_property
     def even(self) -> "TwoWay | None":
@@ -95,6 +100,12 @@ class TwoWay:
             "read_evenly": self.even and self.even.mean,
             "one_way_tables_alone": self.mean_alone,
             "hellinger_distance": self.mean_hellinger,
+            "range_counts": self.ranges
+            and {
+                "mean_relative_error": self.ranges.error,
+                "read_evenly": self.even and self.even.ranges and self.even.ranges.error,
+                "one_way_tables_alone": self.ranges.alone,
+            },
             "most": worst and {"columns": list(worst[:2]), "rows_in_another_cell": worst[2]},
         }
 
@@ -150,9 +161,14 @@ def two_way(
 
 
 def two_way_beside_even(encoded: EncodedTable, boxed: BoxedTable, kinds: LookAlikes) -> TwoWay:
-    """Return what :func:`two_way` does, and beside it the same of boxes that are read evenly, later."""
-    raked, even = (partial(two_way, encoded, boxed, None, kinds, reading) for reading in ("raked", "even"))
-    return replace(raked(), spread=even)
+    """Return what :func:`two_way` does, and beside it the same of boxes that are read evenly, and counts of ranges,
+    later."""
+
+    def of(reading: str) -> TwoWay:
+        count = partial(range_counts, encoded, boxed, kinds, reading)
+        return replace(two_way(encoded, boxed, None, kinds, reading), count=count)
+
+    return replace(of("raked"), spread=partial(of, "even"))
 
 
 def _tables_after(

@@ -156,4 +156,10 @@ def _distances(tables: TwoWay) -> dict[str, tuple[str, float]]:
             "two_way.even": ("The same on average, when boxes are read evenly", tables.even.mean),
             "two_way.alone": ("The same on average, of exact one-way tables alone", tables.mean_alone),
         }
+    if tables.ranges is not None and tables.even is not None and tables.even.ranges is not None:
+        distances |= {
+            "ranges": (f"{name_of('measure', 'ranges')}, mean error", tables.ranges.error),
+            "ranges.even": ("The same, when boxes are read evenly", tables.even.ranges.error),
+            "ranges.alone": ("The same, of exact one-way tables alone", tables.ranges.alone),
+        }
     return distances

@@ -24,6 +24,7 @@ from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.measuring.coefficients import Regression, agreement, regression_of
 from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, ORIGINAL, mean_of, number_measure
 from anonymizer.measuring.predict import Floats, Rows, accuracy, classify, regress
+from anonymizer.measuring.ranges import range_counts
 from anonymizer.measuring.two_way import two_way
 from anonymizer.measuring.utility import mape, relative_squared_distance
 from anonymizer.releasing.tiers import Parts
@@ -155,6 +156,8 @@ class Fold:
         figures["gcp"] = float(boxed.losses()[boxed.box].mean())
         if (change := two_way(train, boxed).mean) is not None:
             figures["two_way"] = change
+        if (counts := range_counts(train, boxed)) is not None:
+            figures["ranges"] = counts.error
         self.pause()
         if self.regression is not None:
             figures["coefficients"] = agreement(self.regression, boxed).share

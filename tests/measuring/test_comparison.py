@@ -36,7 +36,7 @@ def outcomes():
     return evaluate(Flow(table, schema), folds=2, ks=(4, 9), groupings=groupings, generalizers=generalizers)
 
 
-@pytest.mark.parametrize("measure", ["error_raw", "error_box", "two_way", "coefficients", "rsd"])
+@pytest.mark.parametrize("measure", ["error_raw", "error_box", "two_way", "ranges", "coefficients", "rsd"])
 def test_unbeaten__is_what_no_other_setting_of_its_k_dominates(outcomes, measure):
     sign = -1 if measure in ("rsd", "coefficients") else 1
     points = {id(o): (o.mean("gcp"), sign * o.mean(measure)) for o in outcomes}
@@ -104,7 +104,7 @@ def test_the_setting_in_use__has_the_headline_and_the_largest_mark(outcomes):
 
 def test_what_was_not_measured__is_not_drawn(outcomes):
     measured = {f"{what}_{form}" for form in FORMS for what in ("error", *NUMBERS)}
-    assert set(drawable(outcomes)) == measured | {"two_way", "coefficients", "rsd"}
+    assert set(drawable(outcomes)) == measured | {"two_way", "ranges", "coefficients", "rsd"}
     none = {name: np.array([0.5 if name == "gcp" else np.nan]) for name in MEASURES}
     assert drawable([Outcome(ORIGINAL, "none", 1, none, 0), Outcome("least", "uniform", 5, none, 0)]) == ()
 

@@ -71,7 +71,7 @@ def test_two_way__without_a_pair() -> None:
     assert (answer.mean, answer.worst) == (None, None)
     assert json.dumps(answer.to_dict()) == (
         '{"rows_in_another_cell": null, "read_evenly": null, "one_way_tables_alone": null, '
-        '"hellinger_distance": null, "most": null}'
+        '"hellinger_distance": null, "range_counts": null, "most": null}'
     )
 
 

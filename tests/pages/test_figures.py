@@ -198,7 +198,10 @@ def of_changes(case: Case) -> Iterable[str]:
     yield f"Cross tables show {percent(of.mean_distance)} of the rows in a wrong cell, on average"
     first, second = max(of.cross_tables, key=lambda pair: of.cross_tables[pair])
     yield f"Most changes the table of {first} and {second}: there it is {of.cross_tables[first, second]:.1%}."
+    error, even, alone = map(percent, of.ranges)
     yield of.baselines
+    counts = f"Counts over ranges of two or three columns are {error} off on average; read evenly {even}"
+    yield f"{counts}, from one-way tables alone {alone}."
     (count, inside, off), kind = of.coefficients, "logistic" if case.has_classes else "linear"
     lie = f"{inside} ({inside / count:.1%}) lie inside the original's 95% interval"
     lie += f"; half are at most {off:.1f} standard errors off"

@@ -233,6 +233,11 @@ def of_worth(case: Case, internal: bool) -> Iterable[str]:
     yield f"The same of the table that changes most: {first} and {second} | 0 | {most}"
     yield f"The same on average, when boxes are read evenly | 0 | {percent(of.mean_even)}"
     yield f"The same on average, of exact one-way tables alone | 0 | {percent(of.mean_alone)}"
+    for title, error in zip(
+        ("Counts of ranges of two or three columns, mean error", "The same, when boxes are read evenly",
+         "The same, of exact one-way tables alone"), of.ranges, strict=True,
+    ):  # fmt: skip
+        yield f"{title} | 0 | {percent(error)}"
     kind = "logistic" if case.has_classes else "linear"
     title = f"Coefficients of a {kind} regression of {target}, and those inside the original's 95% intervals"
     yield " | ".join([title, *map(str, of.coefficients[:2])])

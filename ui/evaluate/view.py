@@ -61,6 +61,8 @@ FIGURES_OF_NUMBERS = {
 MEANINGS = {
     "gcp": "how much of its column's range a released cell leaves open, on average: 0 is every value kept, 1 nothing",
     "two_way": "share of rows that cross tables of two columns, made from the released rows, show in a wrong cell",
+    "ranges": "how far counts over ranges of two or three columns, made from the released rows, are off on average, as "
+    "a share of the count (of 1% of the rows at least)",
     "coefficients": "of the coefficients of a regression of the target on the other columns, learnt from the released "
     "rows, the share inside the 95% interval of the same regression of the original rows",
     "rsd": "error of guessing a sensitive number by its group's mean, as a share of guessing by the whole table's: "

@@ -7,6 +7,7 @@ from anonymizer.drawing.charts import (
     BY_TABLES,
     baselines_sentence,
     coefficients_sentence,
+    ranges_sentence,
     two_way_sentence,
     worst_table_sentence,
 )
@@ -61,7 +62,7 @@ def analyses(report: Report) -> None:
     tables, regression = two_way_sentence(report.two_way), coefficients_sentence(report.coefficients)
     if tables:
         left.markdown(f"**{plain(tables)}**")
-        left.markdown(plain(baselines_sentence(report.two_way)))
+        left.markdown(plain(f"{baselines_sentence(report.two_way)} {ranges_sentence(report.two_way)}"))
         left.caption(
             f"{plain(worst_table_sentence(report.two_way))} The mean is over pairs with a generalized column. Numbers "
             "are in ten bins, and the twelve most frequent levels alone. {BY_TABLES}"
