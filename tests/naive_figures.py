@@ -195,17 +195,17 @@ class Naive:
     def ranges(self) -> tuple[float, float, float]:
         """How far counts of ranges are off: as boxes are read, evenly, and by exact one-way tables alone."""
         encoded, columns = self.flow.encoded, []
-        asked_of = [own_bins(e, np.bincount(codes, minlength=e.n_codes), 10, 12)
+        binned = [own_bins(e, np.bincount(codes, minlength=e.n_codes), 10, 12)
                     for e, codes in zip(encoded.encodings, encoded.codes.columns, strict=True)]  # fmt: skip
-        for name, asked in zip(self.names, asked_of, strict=True):
+        for name, in_bins in zip(self.names, binned, strict=True):
             bins = bins_of_column(self.table, self.schema, name)
-            order = range(asked.count - 1) if bins.interval else [*bins.alone, "others"][: asked.count - 1]
+            order = range(in_bins.count - 1) if bins.interval else [*bins.alone, "others"][: in_bins.count - 1]
             rows = [[{bins.of(value): 1.0} for value in self.table[name]]]
             rows += [sides_of(bins, self.released, self.schema, name, parts) for parts in (self.parts, None)]
             order = [*order, "missing"]
             columns.append([np.array([[row.get(one, 0.0) for one in order] for row in side]) for side in rows])
         errors = []
-        for question in questions_of(asked_of):
+        for question in questions_of(binned):
             true, raked, even = (
                 np.prod([columns[column][side] @ some for column, some in question], axis=0).sum() for side in range(3)
             )

@@ -301,8 +301,9 @@ GUARANTEES: dict[str, Guarantee] = {
         name_of("generalizer", "pack") + ": neighbours in groups that lose least",
         True,
         "Inside each branch, similar rows stand side by side, divided into the groups of at least k that lose least. "
-        "Under a limit on l, entropy l or t, the whole table is one branch. Such limits ask for mixed groups, and rows of "
-        "a branch are alike in the target. Every row looks like at least k − 1 others, and limits on sensitive values hold in every group."
+        "Under a limit on l, entropy l or t, the whole table is one branch. Such limits ask for mixed groups, and rows "
+        "of a branch are alike in the target. Every row looks like at least k − 1 others, and limits on sensitive "
+        "values hold in every group."
         f"{OF_NUMBERS} The groups follow from the table and a secret key. Somebody who has both makes the same groups "
         "again, and nobody else can simply run the method again.",
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "

@@ -32,12 +32,6 @@ DISCERNIBILITY = {
 }
 
 
-@pytest.fixture(autouse=True)
-def prices_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prices are worked out where they are few; :mod:`tests.whatif.test_price` has all of them."""
-    monkeypatch.setattr("ui.gate.costs.seconds_of", lambda flow, _: 0.0 if flow.schema.person else 1e3)
-
-
 # Ready.
 
 ON_READY = (
