@@ -62,6 +62,7 @@ def test_no_sentence_of_a_page__is_long(page: str, ws: Workspace) -> None:
     assert not app.exception
     assert ws.schema is not None
     assert not long_sentences(texts_of(app), tuple(column.name for column in ws.schema.columns))
+    assert not [text for text in texts_of(app) if re.search(r"\{[A-Z_]{3,}\}", text)], "a name instead of its text"
 
 
 def test_no_sentence_of_the_start__is_long() -> None:

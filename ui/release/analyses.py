@@ -65,7 +65,7 @@ def analyses(report: Report) -> None:
         left.markdown(plain(f"{baselines_sentence(report.two_way)} {ranges_sentence(report.two_way)}"))
         left.caption(
             f"{plain(worst_table_sentence(report.two_way))} The mean is over pairs with a generalized column. Numbers "
-            "are in ten bins, and the twelve most frequent levels alone. {BY_TABLES}"
+            f"are in ten bins, and the twelve most frequent levels alone. {BY_TABLES}"
         )
     if regression:
         right.markdown(f"**{plain(regression)}**")
