@@ -42,8 +42,8 @@ SWAPS = 20
 KEY = b"minimality"
 """Of the order in which records are tried, which everybody may know."""
 SECRET = ("pack", "polish", "pack-persons")
-"""Generalizers with a secret. What the attacker can say without it: where the tree leaves
-several regions, every published group lies inside one of them."""
+"""Generalizers with a secret. What the attacker can say without it: where the tree leaves several regions, every
+published group lies inside one of them."""
 
 
 @dataclass(frozen=True)

@@ -236,7 +236,7 @@ def distribution_figure(column: "Distribution") -> Any:
     return figure
 
 
-BY_TABLES = "Ranges and sets are read by the one-way tables of the packet."
+BY_TABLES = "Ranges and sets are read by the one-way tables of the packet, where a column has one."
 """How measures read a release."""
 
 

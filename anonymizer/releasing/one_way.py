@@ -1,10 +1,11 @@
 """One-way tables that go with a release: how many records have each value, or one of a few, in cells of at least k.
 
 Whoever reads boxes by them (:mod:`anonymizer.releasing.raking`) comes closer to the original than whoever reads boxes
-evenly. Cells hold k persons, and every count has noise: the difference of two geometric numbers (discrete Laplace) of
-scale b, by inversion of a keyed digest of the table's content, the column, the cell and b. So one table has one set of
-tables however often it is released, and tables of different b say nothing together that their counts do not. Rounding
-would be of the same use, and lets somebody who knows everybody else be certain.
+evenly. Cells hold k persons, and the rows of four scales of noise, and every count has noise: the difference of two
+geometric numbers (discrete Laplace) of scale b, by inversion of a keyed digest of the table's content, the column, the
+cell and b. So one table has one set of tables however often it is released, and tables of different b say nothing
+together that their counts do not. Rounding would be of the same use, and lets somebody who knows everybody else be
+certain.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -2,10 +2,10 @@
 
 Limits ask the opposite of regions that are pure in the target. So under limits that classes tell (:data:`LADDERS`) the
 whole table is one region, and its groups are made in several ways: by dividing the line where both sides keep the
-limits, and by packing to k and merging what lacks something (:mod:`anonymizer.releasing.merge`). They are also made for
-every stricter rung of a ladder, and those that lose least of all are taken: so along a ladder a looser limit never
-loses more. Loss decides, which never looks at the target. Still, which groups lack something depends on sensitive
-values, and so does which way wins.
+limits, and by packing to k and merging what lacks something (:mod:`anonymizer.releasing.merge`). In tables of at most
+:data:`MANY` records they are also made for every stricter rung of a ladder, and those that lose least of all are taken:
+so from rung to rung a looser limit never loses more. Loss decides, which never looks at the target. Still, which groups
+lack something depends on sensitive values, and so does which way wins.
 """
 
 from collections.abc import Callable

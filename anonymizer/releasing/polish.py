@@ -36,7 +36,7 @@ ENOUGH = 0.01
 
 
 def polish(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
-    """Return packed groups (:func:`anonymizer.releasing.pack.pack`), among which records have moved until little more
+    """Return packed groups (:func:`anonymizer.releasing.packed.pack`), among which records have moved until little more
     is saved. ``rng``: the secret. Raises what ``groups.progress`` raises, between two pieces."""
 
     def improve(line: Line, group: Places, k: int, wants: "Wants | None") -> Places:

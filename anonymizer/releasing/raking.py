@@ -122,18 +122,18 @@ class Boxes:
     def bounds(self, cell_of: Integers, count: int) -> tuple[Integers, Integers]:
         """Return the fewest and the most records of all boxes that each cell of a table can have (cells,). ``cell_of``
         (a,): the cell of each atom."""
-        open_in = self._in_cells(self.cells.cell, self.cells.atom, cell_of, count)[self.cell]
-        sure_in = np.zeros((len(self.cell), count))
-        np.add.at(sure_in, (self._of, cell_of[self._sure]), 1)
-        n = self.n[:, None]
-        alone = (open_in > 0) & (open_in.sum(axis=1) == open_in.max(axis=1))[:, None]
-        least = np.where(alone, n, sure_in)
-        most = np.where(alone, n, (open_in > 0) * (n - (sure_in.sum(axis=1)[:, None] - sure_in)))
-        return (self.times @ least).astype(np.int64), (self.times @ most).astype(np.int64)
-
-    def _in_cells(self, cell: Integers, atom: Integers, cell_of: Integers, count: int) -> Floats:
-        pairs = np.bincount(cell * count + cell_of[atom], minlength=self.cells.count * count)
-        return pairs.reshape(-1, count).astype(np.float64)
+        cells = self.cells
+        pairs, of_pair = np.unique(cells.cell * count + cell_of[cells.atom], return_inverse=True)
+        cell, place = np.divmod(pairs, count)  # each cell of the column, and each of the table that it leaves open
+        sure = np.bincount(of_pair.reshape(-1), cells.sure, len(pairs))
+        records = np.bincount(self.cell, self.n * self.times, cells.count)[cell]
+        hulls = np.bincount(self.cell, self.times * self._hull, cells.count)[cell]
+        others = np.bincount(cell, sure, cells.count)[cell] - sure
+        alone = np.bincount(cell, minlength=cells.count)[cell] == 1
+        least = np.where(alone, records, sure * hulls)
+        most = np.where(alone, records, records - others * hulls)
+        fewest, greatest = (np.bincount(place, some, count) for some in (least, most))
+        return fewest.astype(np.int64), greatest.astype(np.int64)
 
     def shares(self, weights: Floats) -> Any:
         """Return how much of each kind of box has each atom: a sparse matrix (q, a), whose rows add up to 1."""

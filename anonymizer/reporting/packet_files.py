@@ -76,7 +76,8 @@ SIGNED = (
 )
 
 READ_SO = (
-    "Read boxes by the one-way tables, not evenly: a box is wide because somebody rare is in it. "
+    "Read boxes by the one-way tables, not evenly: a box is wide because somebody rare is in it. Columns that have no "
+    "table are read evenly, as one would not help. "
     f"{READERS[0]} and {READERS[1]} give the shares of every box. Counts of {ONE_WAY} stand for their whole cell "
     "and have noise; weights are shares of the values in a cell."
 )

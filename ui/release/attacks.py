@@ -28,7 +28,8 @@ def attacks(ws: Workspace, release: Release) -> None:
     st.caption(
         "The one-way tables of a packet have noise. Somebody who knows everybody else learns odds from them. "
         f"One column makes a value at most {odds_of(ws.k):.2f} times as likely as another. Over columns, and over "
-        "releases with other tables, the odds multiply. The cells themselves have no such bound."
+        "releases with other tables, the odds multiply. "
+        "What was chosen by looking at the table has no such bound: the cells, and which columns have a table."
     )
     groups_offer(ws, release)
     st.markdown(
