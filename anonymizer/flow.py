@@ -25,22 +25,23 @@ from anonymizer.checking.linkage import LinkageRisk, LookAlikes, classes_of, lin
 from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
-from anonymizer.errors import AnonymizerError, Progress, no_progress
+from anonymizer.errors import Progress, no_progress
 from anonymizer.gate.earlier import Earlier, LastTable, Now, OtherPeople, Uncounted, beside_earlier, last_of
 from anonymizer.gate.finding import Finding, Gate
 from anonymizer.gate.judge import about_table, judge
 from anonymizer.gate.shared import Shared, shared_values, values_in_classes
 from anonymizer.groups.limits import require_limits
 from anonymizer.groups.prune import Pruning
-from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, run_settings, with_criterion
+from anonymizer.groups.recipe import Grown, Recipe, group, grouping_of, grow_by, recipe_of, run_settings, with_criterion
 from anonymizer.groups.risk import NodeRisk, annotate
+from anonymizer.groups.secret import GROUPS, ORDER, Secret, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.growing.encode import EncodedTable, encode, persons_of, rows_of
 from anonymizer.growing.people import with_people, with_reach
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.measuring.coefficients import Agreement, Regression, agreement, regression_of
 from anonymizer.measuring.distributions import Distribution, distributions
-from anonymizer.measuring.members import few_rows, has_classes, hold_out, outside_share, seed_for
+from anonymizer.measuring.members import share_held_out
 from anonymizer.measuring.points import EVERY_K, Point, tree_points
 from anonymizer.measuring.two_way import TwoWay, two_way_beside_even
 from anonymizer.measuring.utility import Utility, measure, node_ncp
@@ -48,19 +49,18 @@ from anonymizer.measuring.weighted import Weighted, weighted
 from anonymizer.population.sample import WHOLE, Population
 from anonymizer.provenance.report import Report, report_of
 from anonymizer.reading.files import Reading
-from anonymizer.releasing.generalize import ORDERLESS, check_choices, divide, release_of, shuffled
+from anonymizer.releasing.generalize import ORDERLESS, check_choices, divide, memory_of, release_of, shuffled
 from anonymizer.releasing.grid import Grid, Ladder, grids_at, ladders_of, on_grids, public_parts
 from anonymizer.releasing.key import read_key
 from anonymizer.releasing.one_way import ByTables, Made
 from anonymizer.releasing.one_way_file import one_way_file
 from anonymizer.releasing.release import Release
-from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.set_names import named, names_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.releasing.treat import treated_table
 from anonymizer.releasing.units import rows_that_stay
 from anonymizer.schema import Kind, Schema
-from anonymizer.settings import OF_POPULATION, Limits, Settings
+from anonymizer.settings import Limits, Settings
 from anonymizer.stages import DEPENDS, Answer, LazyValue, stage
 from anonymizer.suppression.choice import staying_rows
 
@@ -183,12 +183,12 @@ class Flow:
     @property
     def grouping(self) -> str:
         """The name of the way records are put into groups: as was chosen, or what suits the target."""
-        return self.settings.grouping or natural_grouping(self.schema)
+        return grouping_of(self.settings, self.schema, len(self.table))
 
     @property
     def recipe(self) -> Recipe:
         """The recipe of the tree, as it was chosen."""
-        return recipe_of(self.settings)
+        return recipe_of(self.settings, len(self.table))
 
     @property
     def limits(self) -> Limits:
@@ -236,14 +236,14 @@ class Flow:
         return self.encoded if self.settings.public_k is None else on_grids(self.encoded, self.grids)
 
     @stage(*TREE)
-    def growth(self) -> tuple[Tree, NDArray[np.int32]]:
-        """The grown tree, and the leaf of it that each record reaches."""
-        return grow_by(self.recipe, self.encoded)
+    def growth(self) -> Grown:
+        """The grown tree, the leaf of it that each record reaches, and the line of its records."""
+        return grow_by(self.recipe, self.encoded, lambda: self.secret)
 
     @stage(*TREE)
     def tree(self) -> Tree:
         """The grown tree, unpruned."""
-        return self.growth[0]
+        return self.growth.tree
 
     @stage("schema", "population_asked")
     def reached(self) -> EncodedTable:
@@ -253,7 +253,7 @@ class Flow:
     @stage(*TREE)
     def leaf(self) -> NDArray[np.int32]:
         """(n,) the leaf of the grown tree that each record reaches."""
-        return self.growth[1]
+        return self.growth.leaf
 
     @stage(*TREE)
     def risk(self) -> NodeRisk:
@@ -332,6 +332,11 @@ class Flow:
         """What all that is drawn follows from: the key of packing and the table. Raises :class:`ParameterError`."""
         return seed_of(self.encoded, self.key or read_key())
 
+    @stage("schema")
+    def secret(self) -> Secret:
+        """What packing weighs the columns by, and puts the records in order by, for a tree of detail."""
+        return Secret.of(self.encoded.encodings, self.draws(GROUPS))
+
     def draws(self, what: str) -> np.random.Generator:
         """Return the generator of what is drawn, :data:`GROUPS` or :data:`ORDER`."""
         return self.rng or draws(self.seed, what)
@@ -354,7 +359,7 @@ class Flow:
     @stage(*TREE, "numbers")
     def memory(self) -> dict[str, Any]:
         """The work that generalizers keep of a tree while its groups change, such as the lines of packing."""
-        return {}
+        return memory_of(self.growth.line)
 
     @stage(*RELEASE)
     def release(self) -> Release:
@@ -449,20 +454,7 @@ class Flow:
     @stage(*RELEASE)
     def held_out(self) -> float | None:
         """The share of people, held out while groups were made of the others, whose target is guessed right."""
-        if not has_classes(self.encoded) or self.left_out:
-            return None
-        seed = seed_for(self.table)
-        rows = few_rows(self.encoded, seed)
-        some = self if len(rows) == len(self.table) else self.rows(rows)
-        try:
-            stay, others = hold_out(some.encoded, seed)
-            train, judge = some.rows(stay).but(**dict.fromkeys(OF_POPULATION)), some.rows(others).encoded
-            train.rng = np.random.default_rng(seed)
-            if not train.pruning.satisfied:
-                return None
-            return outside_share(train.encoded, train.class_of, train.tree, train.leaf, judge)
-        except AnonymizerError:
-            return None
+        return None if self.left_out else share_held_out(self)
 
     @stage(*RELEASE)
     def distributions(self) -> tuple[Distribution, ...]:
@@ -505,13 +497,14 @@ class Flow:
 
     @stage(*TREE, "grouping", "limits_beside_k", "population_asked", "numbers")
     def by_k(self) -> tuple[Point, ...]:
-        """The risk and loss of every k in this grouping."""
-        return self.points(groupings=(self.grouping,))
+        """The risk and loss of every k in this grouping; of regions, in the cuts of the same tree by k alone."""
+        return self.points(groupings=("least" if self.grouping == "regions" else self.grouping,))
 
     def points(self, ks: Iterable[int] = EVERY_K, groupings: Sequence[str] | None = None) -> tuple[Point, ...]:
         """Return what :func:`anonymizer.measuring.points.tree_points` does of the tree, under its limits beside k."""
         tree, limits = with_people(self.tree, self.reached), self.limits_beside_k
-        return tree_points(tree, self.risk, self.reached, limits, self.losses_at, ks, groupings, self.progress)
+        about = self.reached, limits, self.losses_at, ks, groupings, self.criterion, self.progress
+        return tree_points(tree, self.risk, *about)
 
     def losses_at(self, k: int) -> NDArray[np.float64]:
         """Return what :attr:`node_ncp` is at another k."""
@@ -526,7 +519,7 @@ class Flow:
     @stage(*PARTS)
     def guidance(self) -> tuple[Finding, ...]:
         """What the release gives away by how its groups follow from sensitive values: the method is run again."""
-        if not is_guided(self.schema, self.settings):
+        if not is_guided(self.schema, self.settings, len(self.table)):
             return ()
         if self.classes_to_keep:
             return (not_tried("This attack is not tried where earlier releases are kept."),)

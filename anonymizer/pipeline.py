@@ -94,11 +94,14 @@ def anonymize(
     """Return a verified release of the table, its report, and every stage on the way to them.
 
     ``settings``: any of :data:`anonymizer.settings.SETTINGS` by name, such as ``k=20, grouping="error-risk"``.
-    ``grouping``: ``least``, ``error-risk`` (Y19) and ``error-digression`` (L14) take back splits of a grown tree;
-    ``median-mondrian``, ``infogain-mondrian`` and ``regression-mondrian`` (LeFevre et al.) are the baselines. When
-    nothing is said, ``error-digression`` for a numeric target, ``error-risk`` for any other.
-    ``criterion``: of the grown tree, by default ``entropy`` for a categorical target and ``sse`` for a numeric one,
-    which all numeric sensitive columns then guide together; ``blend`` uses ``weight`` and never grows groups below k.
+    ``criterion``: what guides the splits of the tree: ``detail``, the default, cuts where least is lost and never looks
+    at what is sensitive; ``entropy``, ``gini``, and ``sse`` of all numeric sensitive columns together serve the target;
+    ``blend`` uses ``weight`` and never grows groups below k.
+    ``grouping``: ``regions``, the default where groups are packed, and ``least``, where they are not, take splits back
+    until k holds; ``error-risk`` (Y19) and ``error-digression`` (L14) do so at the least error, and mean the papers'
+    criterion, ``entropy`` or ``sse``, where none is named; ``median-mondrian``, ``infogain-mondrian`` and
+    ``regression-mondrian`` (LeFevre et al.) are the baselines. A table of more than a million rows is grown as in the
+    papers where nothing is said.
     ``generalizer``, ``writing``, ``numbers``: see :func:`anonymizer.releasing.generalize.generalize`. ``k`` and the
     other limits on every group: see :class:`anonymizer.settings.Limits`; they steer pruning, that of the baselines
     too, and the checker requires them of the release again.

@@ -24,6 +24,7 @@ DICTIONARIES: dict[str, list[Collection[str]]] = {"tested": [TESTS]}
 NAMES: dict[str, dict[str, str]] = {
     "grouping": {
         "least": "Least pruning",
+        "regions": "Regions",
         "error-risk": "Error-risk pruning",
         "error-digression": "Error-digression pruning",
         "median-mondrian": "Median Mondrian",
@@ -40,6 +41,7 @@ NAMES: dict[str, dict[str, str]] = {
         "pack-persons": "Packed persons",
     },
     "criterion": {
+        "detail": "Detail of the columns",
         "entropy": "Entropy of the classes",
         "gini": "Gini impurity of the classes",
         "sse": "Squared error of the numbers",
@@ -192,8 +194,8 @@ SETTINGS: dict[str, Setting] = {
         "name",
         "tree",
         "Grouping",
-        "how rows are put into groups: error-digression pruning for a numeric target, else error-risk "
-        "pruning, when nothing is said",
+        "how rows are put into groups; when nothing is said, regions with room to pack, or least where nothing is "
+        "packed, and what a paper says for its trees",
         optional=True,
     ),
     "generalizer": Setting(
@@ -221,7 +223,8 @@ SETTINGS: dict[str, Setting] = {
         "name",
         "tree",
         "What a good split does",
-        "what a split is chosen by: sse for a numeric target, else entropy, when nothing is said",
+        "what a split is chosen by; when nothing is said, detail, and for a pruning of the papers what they say: sse "
+        "for a numeric target, else entropy",
         optional=True,
     ),
     "min_leaf": Setting(

@@ -30,6 +30,7 @@ from anonymizer.attacks.rerun import rerun
 from anonymizer.cells import Cell
 from anonymizer.checking.linkage import look_alikes
 from anonymizer.flow import Flow
+from anonymizer.groups import secret as of_packing
 from anonymizer.groups.hulls import scale_of
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.measuring.utility import gcp
@@ -71,9 +72,9 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--secrets", type=int, default=20, help="under which an attacker runs each content")
     parser.add_argument("--tries", type=int, default=300, help="weights that an attacker tries")
     parser.add_argument("--seed", type=int, default=0, help="of the tables and the secrets")
-    parser.add_argument("--spread", type=float, default=pack.SPREAD, help="of the secret weights of packing")
+    parser.add_argument("--spread", type=float, default=of_packing.SPREAD, help="of the secret weights of packing")
     options = parser.parse_args(arguments)
-    pack.SPREAD = options.spread
+    of_packing.SPREAD = options.spread
     for part in options.only:
         PARTS[part](options)
 
@@ -207,7 +208,7 @@ def of_secret(method: str, seed: int, tries: int) -> list[float]:
     flow = flow_of(EIGHT, 4_000, seed, METHODS[method], 10)
     encoded, region = flow.encoded, flow.pruning.group_of_node()[flow.leaf]
     rng = np.random.default_rng(seed + 10**6)
-    truth, order = pack.SPREAD * rng.standard_normal(len(EIGHT)), rng.permutation(encoded.n_records)
+    truth, order = of_packing.SPREAD * rng.standard_normal(len(EIGHT)), rng.permutation(encoded.n_records)
     published, losses = partition(flow.parts.part), column_losses(encoded, flow.parts.part)
     mine = np.random.default_rng(seed)
 
@@ -221,13 +222,13 @@ def of_secret(method: str, seed: int, tries: int) -> list[float]:
         """The share of the published groups that weights make again."""
         return len(published & partition(made(logs, order))) / len(published)
 
-    weights = pack.SPREAD * mine.standard_normal((tries, len(EIGHT)))
+    weights = of_packing.SPREAD * mine.standard_normal((tries, len(EIGHT)))
     own = np.array([column_losses(encoded, made(logs)) for logs in weights])
     above = np.exp(weights) @ losses / (np.exp(weights) * own).sum(axis=1)
     by_loss = weights[np.argsort(above)[: tries // 10]].mean(axis=0)
     some, by_profile = weights[:5], regress(own, weights, losses)
     for _ in range(2):  # again, nearer to what was inferred
-        weights = by_profile + pack.SPREAD / 2 * mine.standard_normal((tries, len(EIGHT)))
+        weights = by_profile + of_packing.SPREAD / 2 * mine.standard_normal((tries, len(EIGHT)))
         by_profile = regress(np.array([column_losses(encoded, made(logs)) for logs in weights]), weights, losses)
     return [
         float(np.mean([again(logs) for logs in some])),

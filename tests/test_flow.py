@@ -34,7 +34,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
 
 OF_TABLE = {
     "encoded", "treated", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "on_all",
-    "seed", "sequence", "keeps",
+    "seed", "sequence", "keeps", "secret",
 }  # fmt: skip
 """Stages that another tree does not change."""
 
@@ -173,8 +173,10 @@ def test_threads__compute_a_stage_once() -> None:
 
 def test_recorded__says_what_was_used_and_nothing_else() -> None:
     flow = Flow(TABLE, SCHEMA, Settings(min_leaf=3, max_depth=4, k=5))
-    used = Settings(min_leaf=3, max_depth=4, k=5, criterion="entropy", grouping="error-risk")
+    used = Settings(min_leaf=3, max_depth=4, k=5, criterion="detail", grouping="regions")
     assert flow.recorded == used.of(*RUN) | {"weight": None, "suppression_weight": None}
+    papers = flow.but(grouping="error-risk").recorded
+    assert (papers["criterion"], papers["grouping"]) == ("entropy", "error-risk")
     baseline = flow.but(grouping="median-mondrian").recorded
     assert {baseline[name] for name in ("criterion", "min_leaf", "max_depth", "weight")} == {None}
     assert set(baseline) == set(setting_names(*RUN))

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from anonymizer.settings import NAMES
-from anonymizer.whatif.papers import PaperSetting, gain_sentence, with_figures
+from anonymizer.settings import NAMES, SETTINGS
+from anonymizer.whatif.papers import AS_PUBLISHED, PaperSetting, gain_sentence, with_figures
 from ui.controls import plain, plural, share
 from ui.job import answer_of_job
 from ui.session import show_in_widgets
@@ -41,8 +41,8 @@ def gains(ws: Workspace, page: str) -> None:
 def settings_of_papers(ws: Workspace) -> tuple[PaperSetting, ...] | None:
     """Return the settings of the papers with their figures on this table; ``None`` as long as they are not there."""
     flow, settings = ws.flow, ws.settings
-    key = (flow.schema, settings.but(grouping=None, generalizer="pack", writing="sets", numbers="public",
-                                     significance=None, tested="inner"))  # fmt: skip
+    of_papers = {name: SETTINGS[name].default for name in ("grouping", "criterion", "generalizer", *AS_PUBLISHED)}
+    key = flow.schema, settings.but(**of_papers)
     if flow.encoded.n_records <= AT_ONCE:
         return ws.answers.get("settings of papers", key, lambda: with_figures(flow))
     label = "Compare with the settings of the papers"
@@ -53,7 +53,7 @@ def settings_of_papers(ws: Workspace) -> tuple[PaperSetting, ...] | None:
 
 def is_chosen(ws: Workspace, one: PaperSetting) -> bool:
     """Return True when a setting of the papers is the one that is chosen now."""
-    now = {**ws.settings, "grouping": ws.flow.grouping}
+    now = {**ws.settings, "grouping": ws.flow.grouping, "criterion": ws.flow.criterion}
     return all(now[name] == value for name, value in one.settings.items())
 
 

@@ -5,9 +5,9 @@
 
 import streamlit as st
 
+from anonymizer.groups.detail import DETAIL
 from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.recipe import fitting_groupings, grouping_words
-from anonymizer.growing.grow import CRITERIA
 from anonymizer.releasing.generalize import INTERVALS, LEAVES_OUT, NUMBERS, guarantee_of
 from anonymizer.settings import SETTINGS, in_text, name_of, names_of
 from anonymizer.suppression.choice import allowed
@@ -56,8 +56,8 @@ def grouping_choice(ws: Workspace, page: str, *, explain: bool = True) -> None:
     )
     if explain:
         st.caption(plain(grouping_words(grouping)[1]))
-    if grouping != ws.flow.grouping:
-        ws.set(grouping=grouping)
+    if grouping != ws.flow.grouping:  # of the same tree, where it has one
+        ws.set(grouping=grouping, criterion=None if grouping in MONDRIAN else ws.flow.criterion)
 
 
 def generalizer_choice(ws: Workspace, page: str) -> None:
@@ -167,16 +167,17 @@ def growth_title(ws: Workspace) -> str:
         return "Grown by Mondrian"
     if p.criterion == "blend":
         return f"Grown as a blend, weight {p.weight:.2f}"
-    name = p.criterion or criteria(ws)[0]
+    name = ws.flow.recipe.criterion or criteria(ws)[1]
     return f"Grown by {plain(in_text(name_of('criterion', name)))}"
 
 
 def criteria(ws: Workspace) -> list[str]:
-    """Return the splitting criteria that fit this target; the usual one first."""
+    """Return what can guide the splits for this target: detail first, then what the papers say."""
     by_numbers = ws.schema is not None and ws.schema.by_numbers
     usual, unfit = ("sse", ("entropy", "gini")) if by_numbers else ("entropy", ("sse",))
-    others = [name for name in CRITERIA if name != usual and name not in unfit]
-    return [usual, *(name for name in others if not ws.unfit({"criterion": name}))]
+    first = [DETAIL, usual]
+    others = [name for name in names_of("criterion") if name not in (*first, *unfit)]
+    return first + [name for name in others if not ws.unfit({"criterion": name})]
 
 
 def growth_choice(ws: Workspace, page: str) -> None:
@@ -187,19 +188,21 @@ def growth_choice(ws: Workspace, page: str) -> None:
         st.caption("Mondrian grows a tree of its own and takes nothing back for k: there is nothing to choose here.")
         return
     names = criteria(ws)
-    key = f"{page} criterion {names[0]}"
+    now = ws.flow.recipe.criterion or names[1]
+    key = f"{page} criterion {names[1]}"
     criterion = st.selectbox(
         SETTINGS["criterion"].title,
         names,
-        names.index(p.criterion) if p.criterion in names else 0,
+        names.index(now),
         format_func=lambda name: name_of("criterion", name),
         key=key,
         on_change=set_at_once,
         args=(ws, "criterion", key),
-        help="Entropy, Gini and squared error serve the sensitive target alone. A blend also keeps the columns that "
-        "it splits on close together, so that less of their detail is lost; it never grows groups below k.",
+        help="Detail cuts where least is lost and never looks at sensitive values. Entropy, Gini and squared error "
+        "serve the sensitive target alone. A blend serves both; it never grows groups below k.",
     )
-    ws.set(criterion=None if criterion == names[0] else criterion)
+    if criterion != now:
+        ws.set(criterion=criterion)
     if criterion == "blend":
         key, least, most = f"{page} weight", float(SETTINGS["weight"].least), float(SETTINGS["weight"].most)
         weight = st.slider(

@@ -10,7 +10,8 @@ from anonymizer.attacks.minimality import Minimality, minimality
 from anonymizer.attacks.rerun import Run
 from anonymizer.errors import Progress
 from anonymizer.gate.finding import Finding, Repair, Severity
-from anonymizer.groups.recipe import recipe_of
+from anonymizer.groups.detail import DETAIL
+from anonymizer.groups.recipe import OF_TARGET, PACKS, recipe_of
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 
@@ -25,7 +26,6 @@ FEWEST = 30
 SWAPS = 10
 """Exchanges for each person: half of the attack's, so that more people are tried."""
 MORE = "“Run the attacks” on the Release page tries more rows, and so does --attack in a terminal."
-UNGUIDED = Repair("Group without the values", settings=(("grouping", "median-mondrian"),))
 
 
 def beside_guidance(run: Run, left_out: int, say: Progress) -> tuple[Finding, ...]:
@@ -42,16 +42,18 @@ def beside_guidance(run: Run, left_out: int, say: Progress) -> tuple[Finding, ..
     return () if result is None else (finding_of(result, repairs_of(run.settings)),)
 
 
-def beside_pieces(schema: Schema, settings: Settings) -> tuple[Finding, ...]:
-    """Return that nothing was tried of a table in pieces; nothing where groups do not follow from sensitive values."""
-    return (not_tried("This attack is not tried on a table in pieces."),) if is_guided(schema, settings) else ()
+def beside_pieces(schema: Schema, settings: Settings, n: int) -> tuple[Finding, ...]:
+    """Return that nothing was tried of a table of n records in pieces; nothing where groups do not follow from
+    sensitive values."""
+    return (not_tried("This attack is not tried on a table in pieces."),) if is_guided(schema, settings, n) else ()
 
 
-def is_guided(schema: Schema, settings: Settings) -> bool:
-    """Return True when groups follow from sensitive values: always, but for median cuts without a limit on values."""
-    recipe = recipe_of(settings)
-    looks = not recipe.mondrian or recipe.criterion is not None or settings.limits.of_values
-    return schema.target is not None and looks
+def is_guided(schema: Schema, settings: Settings, n: int = 0) -> bool:
+    """Return True when the groups of n records follow from sensitive values: not those of trees of detail, and of
+    median cuts, without a limit on values, unless the papers' pruning looks at them."""
+    recipe, limits = recipe_of(settings, n), settings.limits
+    blind = recipe.criterion == DETAIL or (recipe.mondrian and recipe.criterion is None)
+    return schema.target is not None and (not blind or limits.of_values or settings.grouping in OF_TARGET)
 
 
 def runs_for(cells: int) -> int:
@@ -61,7 +63,9 @@ def runs_for(cells: int) -> int:
 
 def repairs_of(settings: Settings) -> tuple[Repair, ...]:
     """Return what keeps the groups from following sensitive values: another grouping, where no limit looks at them."""
-    return () if settings.limits.of_values else (UNGUIDED,)
+    grouping = "regions" if settings.generalizer in PACKS else "least"
+    blind = ("grouping", grouping), ("criterion", DETAIL)
+    return () if settings.limits.of_values else (Repair("Group without the values", settings=blind),)
 
 
 def not_tried(why: str, repairs: tuple[Repair, ...] = ()) -> Finding:

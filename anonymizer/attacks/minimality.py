@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from anonymizer.attacks.outcome import Rate
 from anonymizer.attacks.rerun import Run, cells_of, groups_of
 from anonymizer.errors import Progress
-from anonymizer.groups.recipe import group, grow_by
+from anonymizer.groups.recipe import PACKS, group, grow_by
 from anonymizer.groups.risk import annotate
+from anonymizer.groups.secret import others_of, sequence_of, words_of
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.releasing.generalize import divide
+from anonymizer.releasing.generalize import divide, memory_of
 from anonymizer.releasing.packed import as_one_region
-from anonymizer.releasing.secret import others_of, sequence_of, words_of
 from anonymizer.values import share
 
 Rows = NDArray[np.int64]
@@ -41,7 +41,7 @@ SWAPS = 20
 """Exchanges that are tried for a person of a group with more ways, until one changes the person's value."""
 KEY = b"minimality"
 """Of the order in which records are tried, which everybody may know."""
-SECRET = ("pack", "polish", "pack-persons")
+SECRET = PACKS
 """Generalizers with a secret. What the attacker can say without it: where the tree leaves several regions, every
 published group lies inside one of them."""
 
@@ -213,7 +213,7 @@ class Reruns:
         run, s = self.run, self.run.settings
         exact = deal(run.reached, way)
         coarse = replace(deal(run.coarse, way), people=exact.people)
-        tree, leaf = grow_by(run.recipe, exact)
+        tree, leaf, line = grow_by(run.recipe, exact, lambda: run.secret)
         pruning = group(tree, annotate(tree, exact), exact, run.grouping, run.limits)
         if not pruning.satisfied:
             return False
@@ -226,7 +226,7 @@ class Reruns:
             return bool(np.array_equal(region, region[self.first][part]))
         parts = divide(
             coarse, pruning, s.generalizer, s.k, limits=run.limits, leaf=leaf, rng=np.random.default_rng(0),
-            sequence=run.sequence_asked,
+            sequence=run.sequence_asked, memory=memory_of(line),
         )  # fmt: skip
         return Counter(groups_of(exact, parts, self.values[way], self.grid).of) == self.published
 

@@ -13,6 +13,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,11 +22,13 @@ from numpy.typing import NDArray
 
 from anonymizer.attacks.outcome import Rate
 from anonymizer.errors import Progress
+from anonymizer.groups.detail import DETAIL
 from anonymizer.groups.prune import Pruning
-from anonymizer.groups.recipe import Recipe, group, grow_by
+from anonymizer.groups.recipe import Grown, Recipe, group, grow_by
 from anonymizer.groups.risk import annotate
+from anonymizer.groups.secret import Secret
 from anonymizer.growing.encode import CodeColumns, EncodedTable
-from anonymizer.releasing.generalize import divide
+from anonymizer.releasing.generalize import divide, memory_of
 from anonymizer.releasing.grid import grids_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Schema
@@ -54,6 +58,7 @@ class Run:
     schema: Schema
     settings: Settings
     recipe: Recipe
+    secret: Secret
     grouping: str
     limits: Limits
     encoded: EncodedTable
@@ -165,17 +170,20 @@ class Groups:
 def runs(run: Run, others: Rows, seeds: Sequence[int], grid: Grid, codes: Codes | None = None) -> Iterator[Groups]:
     """Yield the groups of a run under each secret, or of other ``codes`` (n, p) in its place; none when these cannot
     keep the limits."""
-    s, encoded, pruning, leaf = run.settings, replace(run.coarse, people=run.reached.people), run.pruning, run.leaf
+    s, exact, encoded = run.settings, run.reached, replace(run.coarse, people=run.reached.people)
+    grown, pruning, own = Grown(run.pruning.tree, run.leaf), run.pruning, run.recipe.criterion == DETAIL
     if codes is not None:
-        columns = CodeColumns.of(codes)
-        exact = replace(run.reached, codes=columns)
-        encoded = replace(encoded, codes=columns, people=exact.people)
-        tree, leaf = grow_by(run.recipe, exact)
-        pruning = group(tree, annotate(tree, exact), exact, run.grouping, run.limits)
-    for seed in seeds if pruning.satisfied else ():
+        exact = replace(exact, codes=CodeColumns.of(codes))
+        encoded = replace(encoded, codes=exact.codes, people=exact.people)
+    for number, seed in enumerate(seeds):
         rng = np.random.default_rng(seed)
-        parts = divide(encoded, pruning, s.generalizer, s.k, limits=run.limits, leaf=leaf, rng=rng)
-        yield groups_of(encoded, parts, others, grid)
+        if own or (codes is not None and number == 0):  # a tree of detail has a secret of its own
+            grown = grow_by(run.recipe, exact, partial(Secret.of, exact.encodings, rng))
+            pruning = group(grown.tree, annotate(grown.tree, exact), exact, run.grouping, run.limits)
+        if not pruning.satisfied:
+            return
+        how: dict[str, Any] = {"limits": run.limits, "leaf": grown.leaf, "rng": rng, "memory": memory_of(grown.line)}
+        yield groups_of(encoded, divide(encoded, pruning, s.generalizer, s.k, **how), others, grid)
 
 
 def cells_of(run: Run) -> Grid:

@@ -312,9 +312,11 @@ def steps_of(title: str, table: "pd.DataFrame") -> list[Step]:
 
     schema = suggest(table)
     grouping = "error-digression" if schema.by_numbers else "error-risk"
-    flow = Flow(table, schema, rng=np.random.default_rng(0)).but(grouping=grouping, k=min(10, len(table) // 7))
+    usual = Flow(table, schema, rng=np.random.default_rng(0)).but(k=min(10, len(table) // 7))
+    flow = usual.but(grouping=grouping)
     grow: Step = (f"Compiling: trees of {title}", partial(flow.compute, "pruning", "frontier"))
-    return [grow] + [
+    detail: Step = (f"Compiling: detail of {title}", partial(run_flow, usual))
+    return [detail, grow] + [
         (f"Compiling: {generalizer} boxes of {title}", partial(run_flow, flow.but(generalizer=generalizer)))
         for generalizer in GENERALIZERS
     ]
@@ -324,7 +326,7 @@ def step_of_width(values: int, classes: int) -> Step:
     """Return the growing of a tree from :func:`made_up` records."""
     from anonymizer.flow import Flow
 
-    grown = Flow(*made_up(values, classes))
+    grown = Flow(*made_up(values, classes)).but(grouping="error-risk" if classes else "error-digression")
     return f"Compiling: trees of {values} values and {classes} classes", partial(grown.compute, "pruning")
 
 
@@ -353,18 +355,17 @@ def grow_in_pieces() -> None:
     import numpy as np
 
     from anonymizer import kernels
-    from anonymizer.groups.recipe import recipe_of
+    from anonymizer.groups.recipe import Recipe
     from anonymizer.partitions.coded import code_table
     from anonymizer.partitions.pieces import open_table
     from anonymizer.partitions.places import MemoryFile
     from anonymizer.partitions.records import grow_pieces
-    from anonymizer.settings import Settings
 
     table, schema = made_up(*WIDTHS[0])
     sink = BytesIO()
     table.to_parquet(sink)
     pieces = open_table(MemoryFile("records.parquet", sink.getvalue()))
-    tree, _ = grow_pieces(code_table(pieces, schema), recipe_of(Settings()))
+    tree = grow_pieces(code_table(pieces, schema), Recipe(None, 2)).tree
     kernels.add_up(tree.parent, np.zeros((tree.n_nodes, 1), np.int64))
 
 

@@ -4,15 +4,18 @@ A grouping either takes back splits of a grown tree (:data:`anonymizer.groups.pr
 baselines, whose trees depend on k and whose leaves are the groups (:data:`anonymizer.groups.mondrian.MONDRIAN`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.groups.detail import DETAIL, MOST, Order, grow_detail
 from anonymizer.groups.mondrian import MONDRIAN, grow_mondrian
 from anonymizer.groups.prune import CRITERIA, Pruning, prune
 from anonymizer.groups.risk import NodeRisk
+from anonymizer.groups.secret import Secret
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.grow import grow_with_leaves
 from anonymizer.growing.people import with_people
@@ -38,8 +41,26 @@ class Recipe:
     mondrian: str = ""
 
 
-def recipe_of(settings: Settings) -> Recipe:
-    """Return the recipe that settings amount to; those that do not matter to their grouping leave no trace.
+class Grown(NamedTuple):
+    """A tree, the leaf of it that each record reaches (n,), and, of a tree of detail, the records along its line."""
+
+    tree: Tree
+    leaf: NDArray[np.int32]
+    line: Order | None = None
+
+
+PACKS = ("pack", "polish", "pack-persons")
+"""Generalizers that make groups along a line, and so want regions that are larger than groups."""
+OF_TARGET = ("error-risk", "error-digression")
+"""Prunings that suit a tree which a target has guided."""
+
+
+def recipe_of(settings: Settings, n: int = 0) -> Recipe:
+    """Return the recipe that settings amount to for a table of ``n`` records; those that do not matter to their
+    grouping leave no trace.
+
+    Where no criterion is named, detail guides a tree of at most :data:`anonymizer.groups.detail.MOST` records, and
+    what suits the target any other, and one that a pruning of the papers is named for.
 
     A blended tree is grown to its end, so its leaves have at least k records; so have the baselines, to which
     ``criterion``, ``min_leaf``, ``max_depth`` and ``weight`` mean nothing.
@@ -49,17 +70,28 @@ def recipe_of(settings: Settings) -> Recipe:
         return Recipe(MONDRIAN[s.grouping], s.k, mondrian=s.grouping)
     if s.criterion == "blend":
         return Recipe(s.criterion, max(s.min_leaf, s.k), s.max_depth, s.weight)
-    return Recipe(s.criterion, s.min_leaf, s.max_depth)
+    by_detail = s.criterion is None and s.grouping not in OF_TARGET and n <= MOST
+    return Recipe(DETAIL if by_detail else s.criterion, s.min_leaf, s.max_depth)
 
 
 def natural_criterion(encoded: EncodedTable) -> str:
-    """Return the criterion to grow by when none is named: squared error for a numeric target, entropy for any other."""
+    """Return the criterion of the papers that suits a target: squared error of numbers, entropy of anything else."""
     return "sse" if encoded.by_numbers else "entropy"
 
 
 def natural_grouping(schema: Schema) -> str:
     """Return the papers' pruning that suits a schema: by digression for a numeric target, by risk for any other."""
     return "error-digression" if schema.by_numbers else "error-risk"
+
+
+def grouping_of(settings: Settings, schema: Schema, n: int = 0) -> str:
+    """Return the grouping of a table of ``n`` records: the one that is named, or what suits its tree: of a tree of
+    detail regions with room to pack, or as many groups as k allows, of any other the papers' pruning."""
+    if settings.grouping is not None:
+        return str(settings.grouping)
+    if recipe_of(settings, n).criterion != DETAIL:
+        return natural_grouping(schema)
+    return "regions" if settings.generalizer in PACKS else "least"
 
 
 def with_criterion(recipe: Recipe, encoded: EncodedTable) -> Recipe:
@@ -81,19 +113,22 @@ def used_settings(recipe: Recipe, encoded: EncodedTable) -> dict[str, Any]:
 def run_settings(settings: Settings, grouping: str, encoded: EncodedTable) -> dict[str, Any]:
     """Return the settings of a run as a report keeps them: ``grouping`` and criterion as used, ``None`` for what did
     not matter."""
-    own = {"grouping": grouping, **used_settings(recipe_of(settings), encoded)}
+    own = {"grouping": grouping, **used_settings(recipe_of(settings, encoded.n_records), encoded)}
     return settings.of(*RUN) | own | ({} if settings.suppression else {"suppression_weight": None})
 
 
-def grow_by(recipe: Recipe, encoded: EncodedTable) -> tuple[Tree, NDArray[np.int32]]:
-    """Return the tree of a recipe, and the leaf that each record reaches, (n,). Raises :class:`ParameterError` when the
-    recipe does not fit the target."""
+def grow_by(recipe: Recipe, encoded: EncodedTable, secret: Callable[[], Secret] | None = None) -> Grown:
+    """Return the tree of a recipe, and where the records are in it. ``secret``: of packing, for a tree of detail.
+    Raises :class:`ParameterError` when the recipe does not fit the target."""
     if recipe.mondrian:
         tree = grow_mondrian(encoded, recipe.min_leaf, recipe.mondrian)
-        return tree, descend(tree, encoded)
+        return Grown(tree, descend(tree, encoded))
     recipe = with_criterion(recipe, encoded)
+    if recipe.criterion == DETAIL:
+        assert secret is not None
+        return Grown(*grow_detail(encoded, secret(), recipe.min_leaf, recipe.max_depth))
     weight = 0.5 if recipe.weight is None else recipe.weight
-    return grow_with_leaves(encoded, recipe.criterion or "", recipe.min_leaf, recipe.max_depth, weight=weight)
+    return Grown(*grow_with_leaves(encoded, recipe.criterion or "", recipe.min_leaf, recipe.max_depth, weight=weight))
 
 
 def group(tree: Tree, risk: NodeRisk, encoded: EncodedTable, grouping: str, limits: Limits) -> Pruning:
@@ -110,6 +145,11 @@ GROUPING_WORDS: dict[str, tuple[str, str]] = {
     "least": (
         ": as many groups as k allows",
         "A split stays when both of its sides have k rows and keep every limit below; no pruning keeps more.",
+    ),
+    "regions": (
+        ": branches with room to pack",
+        "A split stays when both of its sides have four times k rows and keep every limit below. Groups packed inside "
+        "such branches lose hardly more than those of the whole table.",
     ),
     "error-risk": (
         " (Yang et al. 2019)",
@@ -160,5 +200,6 @@ def fitting_groupings(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name in (*CRITERIA, *MONDRIAN) if not unfit.get(name, False))
 
 
+offer("criterion", (DETAIL,))
 offer("grouping", CRITERIA)
 offer("grouping", MONDRIAN)

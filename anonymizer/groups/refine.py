@@ -143,7 +143,7 @@ def with_cuts(
     starts = np.concatenate([[0], ends[:-1]])
     codes = encoded.codes.by_column(order)
     who = EVERYBODY if encoded.person is None else encoded.person
-    pieces = piece_kernels.cut_groups(codes, order, who, starts, ends, scale_of(encoded.encodings), k, by_median)
+    pieces = piece_kernels.cut_groups(codes, order, who, starts, ends, scale_of(encoded.encodings), k, by_median, 0)
     below = Branch(*(*pieces, np.empty((len(pieces[0]), 0))))
     branch, numeric = join_pieces(tree, group, below, starts, ends), encoded.numeric
     targets = encoded.target, *encoded.others

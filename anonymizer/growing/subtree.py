@@ -163,6 +163,38 @@ def hulls_of(
     return Hulls(low.T, high.T, levels.T, missing.T), sets
 
 
+def shortened(branch: Branch, ends: NDArray[np.int64]) -> tuple[Branch, NDArray[np.int64]]:
+    """Return a branch without what is below some of its nodes, and the number that each node had there. ``ends``: the
+    nodes, which may be below each other."""
+    m = len(branch.parent)
+    size, _ = sizes_and_depths(branch.parent)
+    below = np.zeros(m + 1, np.int64)
+    np.add.at(below, ends + 1, 1)
+    np.add.at(below, ends + size[ends], -1)
+    stays = np.flatnonzero(np.cumsum(below)[:m] == 0)
+    place = np.full(m, -1, np.int32)
+    place[stays] = np.arange(len(stays))
+    is_end = np.zeros(m, np.bool_)
+    is_end[ends] = True
+    lengths = np.diff(np.append(branch.listed_start, len(branch.listed)))
+    listed = np.repeat(~is_end & (place >= 0), lengths)
+    lengths[is_end | (place < 0)] = 0
+    columns = {name: getattr(branch, name) for name in ("feature", "code_left", "code_right", "listed_left")}
+    return replace(
+        branch,
+        parent=np.where(branch.parent[stays] < 0, -1, place[branch.parent[stays]]).astype(np.int32),
+        listed_start=(np.cumsum(lengths) - lengths)[stays].astype(np.int64),
+        listed=branch.listed[listed],
+        first=branch.first[stays],
+        last=branch.last[stays],
+        sums=branch.sums[stays],
+        **{
+            name: np.where(is_end, 0 if name == "listed_left" else -1, values)[stays].astype(values.dtype)
+            for name, values in columns.items()
+        },
+    ), stays
+
+
 def count_of(branch: Branch, order: NDArray[np.uint32], target: ClassTarget) -> NDArray[np.int64]:
     """Return how many records of each class every node has, (m, c). ``order``: the records as they lie in the branch,
     whose classes the target has."""

@@ -7,15 +7,17 @@ were held out while groups were made of the others.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.errors import ParameterError
+from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.records import descend
 from anonymizer.growing.tree import Tree
+from anonymizer.settings import OF_POPULATION
 from anonymizer.values import content_digest, share
 
 HELD_OUT = 0.2
@@ -100,3 +102,22 @@ def outside_share(
     of_leaf = np.zeros((tree.n_nodes, n_classes))
     np.add.at(of_leaf, leaf, own)
     return float((of_leaf[descend(tree, judge)].argmax(axis=1) == judge.target.codes).mean())
+
+
+def share_held_out(flow: Any) -> float | None:
+    """Return the share of people, held out while the groups of a flow are made of the others, whose target is guessed
+    right; ``None`` without classes, and where no groups can be made. ``flow``: an :class:`anonymizer.flow.Flow`."""
+    if not has_classes(flow.encoded):
+        return None
+    seed = seed_for(flow.table)
+    rows = few_rows(flow.encoded, seed)
+    some = flow if len(rows) == len(flow.table) else flow.rows(rows)
+    try:
+        stay, others = hold_out(some.encoded, seed)
+        train, judge = some.rows(stay).but(**dict.fromkeys(OF_POPULATION)), some.rows(others).encoded
+        train.rng = np.random.default_rng(seed)
+        if not train.pruning.satisfied:
+            return None
+        return outside_share(train.encoded, train.class_of, train.tree, train.leaf, judge)
+    except AnonymizerError:
+        return None

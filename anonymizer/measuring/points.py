@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ class Point:
     """What one setting risks and loses.
 
     ``grouping``, ``generalizer``, ``k``: as :func:`anonymizer.pipeline.anonymize` takes them; ``criterion`` and
-    ``weight`` where the setting grows a tree of its own, ``None``: as the tree at hand was grown; ``made``: the
+    ``weight``: what guided the tree, ``None``: as the tree at hand was grown; ``made``: the
     generalizer that ran, where that is known.
 
     ``groups``: classes of records that share their cells, ``smallest`` in persons; ``risk``: highest prosecutor risk, 1
@@ -79,19 +79,23 @@ class Point:
 
 
 def cut_groupings(risk: NodeRisk) -> tuple[str, ...]:
-    """Return the groupings that are cuts of any grown tree and fit its sensitive columns."""
-    return tuple(name for name in CRITERIA if name != "error-digression" or risk.numeric is not None)
+    """Return the groupings that are cuts of any grown tree and fit its sensitive columns; regions are none, as they are
+    there for groups to be packed in."""
+    unfit = ("regions",) if risk.numeric is not None else ("regions", "error-digression")
+    return tuple(name for name in CRITERIA if name not in unfit)
 
 
 def tree_points(
     tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits, losses: Callable[[int], Floats],
-    ks: Iterable[int] = EVERY_K, groupings: Sequence[str] | None = None, progress: Progress = no_progress,
+    ks: Iterable[int] = EVERY_K, groupings: Sequence[str] | None = None, criterion: str | None = None,
+    progress: Progress = no_progress,
 ) -> tuple[Point, ...]:  # fmt: skip
     """Return uniform generalization in the cuts of a tree, for every grouping and k that can be satisfied; by grouping,
     then k as given. No record is looked at, and ``limits`` beside k hold at every k. ``tree``: with the people of its
     nodes; ``losses``: of a k, the NCP of each column (m, p); ``progress`` is called from several threads.
 
-    ``groupings``: keys of :data:`anonymizer.groups.prune.CRITERIA`, all that fit by default.
+    ``groupings``: keys of :data:`anonymizer.groups.prune.CRITERIA`, all that fit by default. ``criterion``: what guided
+    the tree, where that is to be said with each.
 
     Raises :class:`ParameterError` for an unknown grouping, one that does not fit, or k below 1.
     """
@@ -116,7 +120,8 @@ def tree_points(
         pruning = collapse(tree, risk, grouping, k, fails | (tree.persons.n < k), offends)
         if not pruning.satisfied:
             return None
-        return Scores.of(tree, risk, encoded, losses(k)).point(pruning.cut(), grouping, "uniform", k)
+        one = Scores.of(tree, risk, encoded, losses(k)).point(pruning.cut(), grouping, "uniform", k)
+        return replace(one, criterion=criterion)
 
     with ThreadPoolExecutor(THREADS) as pool:
         points = list(pool.map(point, range(len(settings))))

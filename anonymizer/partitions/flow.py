@@ -14,21 +14,21 @@ from anonymizer.errors import MemoryOnlyError, Progress, no_progress
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Finding
 from anonymizer.gate.judge import about_table
+from anonymizer.groups.recipe import Grown
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.tree import Tree
 from anonymizer.measuring.distributions import Distribution, distribution_of_counts
 from anonymizer.partitions.boxes import COUNTED, boxed_column, ladders_of_pieces, pairs_in
 from anonymizer.partitions.coded import CodedTable, code_records
 from anonymizer.partitions.folder import Packing
 from anonymizer.partitions.ledger import Register
 from anonymizer.partitions.records import grow_pieces
-from anonymizer.partitions.run import SAMPLE, FilesResult, write_release
+from anonymizer.partitions.run import SAMPLE, FilesResult, secret_of, write_release
 from anonymizer.releasing.grid import Ladder
 from anonymizer.stages import Answer
 
 STAGES = frozenset({
     "encoded", "ladders", "grids", "coarse", "growth", "tree", "leaf", "reached", "risk", "node_ncp", "pruning",
-    "worst", "memory", "frontier", "by_k", "before", "about_table",
+    "worst", "memory", "secret", "frontier", "by_k", "before", "about_table",
 })  # fmt: skip
 """The stages of a table in pieces."""
 
@@ -47,7 +47,8 @@ class PartedFlow(Flow):
         if not self.has(stage) or (stage == "reached" and self.population_asked is not None):
             raise MemoryOnlyError()
         own: dict[str, Callable[[], Any]] = {
-            "ladders": self._ladders, "growth": self._growth, "before": self._before, "about_table": self._about_table
+            "ladders": self._ladders, "growth": self._growth, "before": self._before, "about_table": self._about_table,
+            "secret": lambda: secret_of(self.coded, self.rng, self.key),
         }  # fmt: skip
         answer: Answer = super()._once(stage, own.get(stage, compute))
         return answer
@@ -73,8 +74,8 @@ class PartedFlow(Flow):
     def _ladders(self) -> dict[str, Ladder]:
         return ladders_of_pieces(self.coded)
 
-    def _growth(self) -> tuple[Tree, NDArray[np.int32]]:
-        return grow_pieces(self.coded, self.recipe, progress=self.progress)
+    def _growth(self) -> Grown:
+        return grow_pieces(self.coded, self.recipe, progress=self.progress, secret=lambda: self.secret)
 
     def _before(self) -> LinkageRisk:
         person = self.encoded.person
@@ -115,6 +116,6 @@ class PartedFlow(Flow):
         self.require_limits()
         return write_release(
             self.table.source, self.coded, self.schema, self.settings, self.recorded, self.tree, self.pruning,
-            self.leaf, self.worst, folder, rng=self.rng, reasons=self.reasons, override=override, progress=progress,
-            digest=self.table.digest, register=register, read=self.table.columns,
+            self.leaf, self.worst, folder, memory=self.memory, rng=self.rng, reasons=self.reasons, override=override,
+            progress=progress, digest=self.table.digest, register=register, read=self.table.columns,
         )  # fmt: skip

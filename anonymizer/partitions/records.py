@@ -4,7 +4,7 @@ Only whole numbers are added, or numbers in whole steps, so it does not show in 
 what order they are added.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.errors import Progress, no_progress
-from anonymizer.groups.recipe import Recipe, grow_by, natural_criterion, with_criterion
+from anonymizer.groups.recipe import Grown, Recipe, grow_by, natural_criterion, with_criterion
+from anonymizer.groups.secret import Secret
 from anonymizer.growing.encode import CodeColumns
 from anonymizer.growing.grow import grow, grow_from, tree_of_records
 from anonymizer.growing.records import SMALL, Growth, Histograms, InMemory, grow_subtree, heights_of
 from anonymizer.growing.subtree import Division, Node, Subtree
 from anonymizer.growing.target import entropy, gini, moments_of_all, sse
 from anonymizer.growing.threads import WORKERS, in_threads, one_thread
-from anonymizer.growing.tree import Tree
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.values import ROWS
 
@@ -132,22 +132,24 @@ def grow_pieces(
     rows: int = ROWS,
     enough: int | None = None,
     progress: Progress = no_progress,
-) -> tuple[Tree, NDArray[np.int32]]:
+    secret: Callable[[], Secret] | None = None,
+) -> Grown:
     """Return the tree that :func:`anonymizer.groups.recipe.grow_by` grows on the whole table, every array the same, and
-    the leaf of each record, (n,).
+    where the records are in it.
 
     ``rows``: records of a piece; ``enough``: of a node that is grown in one place; ``progress``: called from several
     threads, and what it raises ends the work. Raises :class:`ParameterError` for a recipe that does not fit the target.
-    Of median Mondrian and of a blend, the codes of all records are held as one table.
+    Of median Mondrian, of a blend and of a tree of detail, the codes of all records are held as one table.
     """
     recipe = with_criterion(recipe, table.encoded)
     encoded, in_order = table.encoded, recipe.criterion == "in-order"
     criterion = natural_criterion(encoded) if in_order else str(recipe.criterion)
     fits = criterion in (("sse",) if encoded.by_numbers else ("entropy", "gini"))
     if not fits or (recipe.mondrian and not (encoded.by_numbers or encoded.target.name)):
-        return grow_by(recipe, table.whole)
+        progress(0.0, "Growing the tree")
+        return grow_by(recipe, table.whole, secret)
     source = InPieces(table, rows, enough, progress)
     rules = recipe.min_leaf, recipe.max_depth, LEVELS
     with one_thread():
         subtree = grow_from(source, source.encodings, criterion, *rules, in_order=in_order)
-    return tree_of_records(subtree, table.encoded, source.order)
+    return Grown(*tree_of_records(subtree, table.encoded, source.order))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,8 +23,9 @@ from anonymizer.gate.finding import Gate
 from anonymizer.gate.judge import about_table, judge
 from anonymizer.groups.limits import shortfall_of_all, too_few
 from anonymizer.groups.prune import Pruning
-from anonymizer.groups.recipe import group, natural_grouping, recipe_of, run_settings
+from anonymizer.groups.recipe import group, grouping_of, recipe_of, run_settings
 from anonymizer.groups.risk import annotate
+from anonymizer.groups.secret import GROUPS, ORDER, Secret, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import ncp_by_column
@@ -59,11 +61,11 @@ from anonymizer.releasing.generalize import (
     ORDERLESS,
     WRITINGS,
     divide,
+    memory_of,
 )
 from anonymizer.releasing.grid import on_grids
 from anonymizer.releasing.key import read_key
 from anonymizer.releasing.release import ORDERS
-from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.set_names import named_columns
 from anonymizer.releasing.tiers import Made
 from anonymizer.schema import Schema
@@ -174,15 +176,18 @@ def release_here(
     if coded.encoded.n_persons < s.k:
         raise too_few(coded.encoded.n_persons, "rows" if schema.person is None else "persons", s.k)
     progress(0.3, "Growing the tree")
-    recipe = recipe_of(s)
-    tree, leaf = grow_pieces(coded, recipe, rows, progress=lambda share, what: progress(0.3 + 0.2 * share, what))
+    recipe, key = recipe_of(s, coded.n_records), register.ledger.key if register else None
+    tree, leaf, line = grow_pieces(
+        coded, recipe, rows, progress=lambda share, what: progress(0.3 + 0.2 * share, what),
+        secret=partial(secret_of, coded, rng, key),
+    )  # fmt: skip
     progress(0.5, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded.encoded, schema, s)
     parameters = run_settings(s, grouping, coded.encoded)
     return write_release(
-        table, coded, schema, s, parameters, tree, pruning, leaf, worst, folder, rng=rng, reasons=reasons,
-        override=override, progress=lambda share, what: progress(0.5 + 0.5 * share, what), rows=rows, digest=digest,
-        register=register, read=read,
+        table, coded, schema, s, parameters, tree, pruning, leaf, worst, folder, memory=memory_of(line), rng=rng,
+        reasons=reasons, override=override, progress=lambda share, what: progress(0.5 + 0.5 * share, what), rows=rows,
+        digest=digest, register=register, read=read,
     )  # fmt: skip
 
 
@@ -198,6 +203,7 @@ def write_release(
     worst: tuple[WorstGroup, ...],
     folder: str | Path | Packing,
     *,
+    memory: dict[str, Any],
     rng: np.random.Generator | None = None,
     reasons: Mapping[str, str],
     override: str = "",
@@ -209,13 +215,13 @@ def write_release(
 ) -> FilesResult:
     """Write the release of the groups of a pruned tree into a new folder, or a ZIP file, checked; return what it is.
 
-    ``parameters``: the settings as a report keeps them; ``leaf`` (n,): of each record; ``digest``: of the bytes of the
-    table's files; ``read``: all columns of the table, for the ledger of an ``register``. Raises what
-    :func:`anonymizer.engines.anonymize_files` raises.
+    ``parameters``: the settings as a report keeps them; ``leaf`` (n,): of each record; ``memory``: of
+    :func:`anonymizer.releasing.generalize.divide`; ``digest``: of the bytes of the table's files; ``read``: all columns
+    of the table, for the ledger of an ``register``. Raises what :func:`anonymizer.engines.anonymize_files` raises.
     """
     s = settings
     progress(0.0, "Making groups")
-    release, classes, made = make_release(coded, pruning, leaf, s, rng, register.ledger.key if register else None)
+    release, classes, made = make_release(coded, pruning, leaf, s, memory, rng, register)
     loss = ncp_by_column(release.parts(), coded.encoded.encodings, release.sizes)
     progress(0.3, "Looking at what leaves")
     sample = coded.sample(SAMPLE)
@@ -260,7 +266,7 @@ def groups_of(
     """Return the name of the grouping, the tree pruned by it, and its worst groups. Raises :class:`GuaranteeError` when
     even all records together fail a limit."""
     risk = annotate(tree, encoded)
-    grouping = settings.grouping or natural_grouping(schema)
+    grouping = grouping_of(settings, schema, int(tree.n[0]))
     pruning = group(tree, risk, encoded, grouping, settings.limits)
     if not pruning.satisfied:
         raise shortfall_of_all(tree, risk, encoded, settings.limits)
@@ -287,7 +293,8 @@ def write_if_verified(
     try:
         with entering.noted(name) if entering else nullcontext(), temporary_folder(folder) as half:
             manifest, verification = write(half)
-            gate = Gate(beside_pieces(schema, settings)).beside(judge(about, schema, settings, verification).findings)
+            gate = Gate(beside_pieces(schema, settings, verification.rows))
+            gate = gate.beside(judge(about, schema, settings, verification).findings)
             gate = gate.beside(beside).with_reasons(reasons)
             if gate.open or not (verification.passed or override.strip()):
                 raise keep
@@ -302,22 +309,29 @@ class Unwritten(Exception):
     """Nothing may be left of a folder: raised inside what makes it, and caught outside."""
 
 
+def secret_of(coded: CodedTable, rng: np.random.Generator | None, key: bytes | None) -> Secret:
+    """Return the secret of packing a table, of a ``key`` by default, the user's where none is given."""
+    whole = coded.whole
+    return Secret.of(whole.encodings, rng or draws(seed_of(whole, key or read_key()), GROUPS))
+
+
 def make_release(
     coded: CodedTable,
     pruning: Pruning,
     leaf: np.ndarray,
     settings: Settings,
+    memory: dict[str, Any],
     rng: np.random.Generator | None,
-    key: bytes | None = None,
+    register: Register | None = None,
 ) -> tuple[PartedRelease, LookAlikes, Made]:
     """Return the release of the groups of a pruned tree, in the order that the settings say, its classes, and how its
-    records were put together. ``key``: of packing, by default the user's."""
-    s = settings
+    records were put together. ``register``: of a ledger, whose key is that of packing; by default the user's."""
+    s, key = settings, register.ledger.key if register else None
     grids = grids_of_pieces(coded, s.k)
     encoded = coded.encoded if s.generalizer == "uniform" else coded.whole
     coarse = encoded if s.public_k is None else on_grids(encoded, grids)
     seed = seed_of(coded.whole, key or read_key()) if rng is None else b""
-    how: dict[str, Any] = {"limits": s.limits, "leaf": leaf, "rng": rng or draws(seed, GROUPS)}
+    how: dict[str, Any] = {"limits": s.limits, "leaf": leaf, "rng": rng or draws(seed, GROUPS), "memory": memory}
     if rng is None and s.generalizer not in ORDERLESS:
         columns = (coded.columns[name] for name in others_of(coded.schema) if name in coded.columns)
         how["sequence"] = sequence_of(

@@ -541,7 +541,7 @@ def python_lines(
     settings += ", earlier=earlier, keep=True" if keeps else ""
     return "\n".join(
         (
-            *(WITHOUT_KEY if parameters.get("generalizer") in KEYED else ()),
+            *(WITHOUT_KEY if {parameters.get("generalizer"), parameters.get("criterion")} & {*KEYED} else ()),
             "import json",
             "import anonymizer as an",
             "",

@@ -365,7 +365,7 @@ SAMPLES: dict[str, Sample] = {
             graduates,
             True,
             roles={"quasi_identifying": ["Education", "Age"], "sensitive": ["Salary"]},
-            settings={"k": 2, "generalizer": "uniform"},
+            settings={"k": 2, "grouping": "error-risk", "generalizer": "uniform"},
             disclosure={"source": "multiway", "measure": "entropy", "depth": 1, "fewest": 2, "rule": True},
         ),
         Sample(

@@ -15,16 +15,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError, Progress, no_progress
+from anonymizer.groups.detail import DETAIL, Order
 from anonymizer.groups.limits import as_k
+from anonymizer.groups.recipe import PACKS
+from anonymizer.groups.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.tree import Tree
 from anonymizer.releasing.boxes import Boxes, Memory, interval_cells, kept_column, level_cells
 from anonymizer.releasing.grid import Grid, coarsen, grids_of
 from anonymizer.releasing.key import read_key
+from anonymizer.releasing.pack import ALONG
 from anonymizer.releasing.packed import pack, pack_persons
 from anonymizer.releasing.polish import polish
 from anonymizer.releasing.release import Release, ReleasedColumn
-from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.tiers import Groups, Made, Parts, refine_groups, tiered, tiered_strict, uniform
 from anonymizer.releasing.treat import treated_table
 from anonymizer.releasing.units import Holds, keep
@@ -68,7 +71,7 @@ def generalize(
 
     ``after``: the groups after that many pruning steps (all by default). ``leaf`` (n,): each record's leaf in the
     unpruned tree, found when not given. ``rng`` shuffles the rows and is the secret of packing; without it both follow
-    from the user's key and the table (:mod:`anonymizer.releasing.secret`), as every real release needs.
+    from the user's key and the table (:mod:`anonymizer.groups.secret`), as every real release needs.
 
     Identifying columns are dropped. A column whose values share codes gets exact intervals all the same: they are
     read from ``table``.
@@ -156,7 +159,14 @@ def in_sequence(
     encoded: EncodedTable, leaf: NDArray[np.int32], memory: dict[str, Any], sequence: NDArray[np.int64]
 ) -> tuple[EncodedTable, NDArray[np.int32], dict[str, Any]]:
     """Return records in another order, the leaf of each, and what is kept of them in this order."""
-    return rows_of(encoded, sequence), leaf[sequence], memory.setdefault("in sequence", {})
+    order = memory.get(ALONG)
+    own = memory.setdefault("in sequence", memory_of(order and order.take(sequence)))
+    return rows_of(encoded, sequence), leaf[sequence], own
+
+
+def memory_of(line: Order | None) -> dict[str, Any]:
+    """Return what generalizers know of a tree at first: of one of detail, its line."""
+    return {} if line is None else {ALONG: line}
 
 
 def fresh_secret() -> np.random.Generator:
@@ -241,8 +251,8 @@ ORDERLESS = ("uniform", "refine", "pack", "pack-persons")
 """Generalizers that make the same parts of the same records in whatever order these stand; others get them in one that
 follows from what they hold."""
 
-KEYED = ("pack", "polish", "pack-persons")
-"""Generalizers whose groups follow from a key, too."""
+KEYED = (*PACKS, DETAIL)
+"""Generalizers and a criterion whose groups follow from a key, too."""
 
 LEAVES_OUT = ("uniform", "refine", "pack", "polish")
 """Generalizers that may leave records out."""

@@ -8,8 +8,9 @@ is a union of adjacent leaves of one region.
 Somebody who knows the method and everybody's record but one could run it again and see which value of that record
 makes this release. So packing has a secret: the order of the records before they are cut, which decides what large
 regions are cut by and which side of a cut comes first on the line; and weights of the columns, log-normal with a
-standard deviation of :data:`SPREAD` around their importance. It follows from a key and the table's content
-(:mod:`anonymizer.releasing.secret`), so who has the key makes the same groups again, at every k, and nobody else does.
+standard deviation of :data:`anonymizer.groups.secret.SPREAD` around their importance. It follows from a key and the
+table's content (:mod:`anonymizer.groups.secret`), so who has the key makes the same groups again, at every k, and
+nobody else does.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,12 +21,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.groups.detail import SAMPLE, Order
 from anonymizer.groups.hulls import Scale, scale_of
 from anonymizer.groups.refine import EVERYBODY
-from anonymizer.growing.encode import EncodedTable, Encoding, rows_of
+from anonymizer.groups.secret import Secret, mixed
+from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.target import moments_of_all, scatter
 from anonymizer.growing.threads import in_threads
-from anonymizer.releasing.secret import Digests, digests_of, mixed, record_numbers
 from anonymizer.releasing.tiers import Groups, Made
 from anonymizer.settings import SETTINGS, Limits, name_of
 
@@ -34,12 +36,8 @@ if TYPE_CHECKING:
 
 Places = NDArray[np.int64]
 
-SPREAD = 0.15
-"""Standard deviation of the logarithms of the secret weights."""
-KEY = 32
-"""Bytes that the numbers of records are drawn from."""
-SAMPLE = 1024
-"""Pieces of at least twice as many records are cut by so many of them."""
+ALONG = "line"
+"""Where the memory of a tree of detail has its line."""
 SUMMED = ("share_max", "l", "entropy_l", "t", "rsd_min", "spread_min")
 """Limits that sums along a line tell."""
 MEMORY = 4
@@ -64,29 +62,6 @@ class Line:
     ends: NDArray[np.int64]
     leaf_start: NDArray[np.int64]
     scale: Scale
-
-
-class Secret(NamedTuple):
-    """What nobody else knows of packing: the ``weight`` of each column (p,), and ``digests``, of which each record's
-    number is made, by which records stand before they are cut. It does not depend on k."""
-
-    weight: NDArray[np.float64]
-    digests: Digests
-
-    @classmethod
-    def of(cls, encodings: Sequence[Encoding], rng: np.random.Generator) -> "Secret":
-        """Return the secret of a table's columns that a generator draws."""
-        importance = np.array([encoding.importance for encoding in encodings])
-        weight = importance * np.exp(SPREAD * rng.standard_normal(len(encodings)))
-        return cls(weight, digests_of(encodings, rng.bytes(KEY)))
-
-    def numbers(self, columns: Sequence[NDArray[np.integer[Any]]], n: int) -> NDArray[np.uint64]:
-        """Return the number of each of n records: the same wherever they stand. ``columns``: of codes (n,)."""
-        return record_numbers(columns, self.digests, n)
-
-    def scale(self, encodings: Sequence[Encoding]) -> Scale:
-        """Return the scale on which records are laid: that of their values, and not of cells, which depend on k."""
-        return scale_of([encoding.exact or encoding for encoding in encodings], self.weight)
 
 
 class Lines:
@@ -224,17 +199,33 @@ def line_of_persons(encoded: EncodedTable, rng: np.random.Generator) -> Line:
 
 
 def line_of(groups: Groups, rng: np.random.Generator, region: NDArray[Any]) -> Line:
-    """Return the line of all records under the secret of their tree, which is drawn when it is first asked for. Where
-    records were left out, the others stand as they stood with them. ``region`` (m,): that of each node of the tree."""
+    """Return the line of all records under the secret of their tree, which is drawn when it is first asked for; of a
+    tree of detail the one that its cuts have made. Where records were left out, the others stand as they stood with
+    them. ``region`` (m,): that of each node of the tree."""
     whole = groups.whole or groups
     lines: Lines | None = whole.memory.get("lines")
-    if lines is None:
-        secret = Secret.of(whole.encoded.encodings, rng)
-        lines = whole.memory.setdefault("lines", Lines(whole.encoded, secret))
-    line = lines.line(region[whole.leaf])
+    if ALONG in whole.memory:
+        line = line_in_order(whole.encoded, region[whole.leaf], whole.memory[ALONG])
+    else:
+        if lines is None:
+            secret = Secret.of(whole.encoded.encodings, rng)
+            lines = whole.memory.setdefault("lines", Lines(whole.encoded, secret))
+        line = lines.line(region[whole.leaf])
+    weight = line.scale.weight
     if groups.rows is not None:
         line = line_of_rows(line, groups.encoded, groups.rows)
-    return replace(line, scale=scale_of(groups.encoded.encodings, lines.scale.weight))
+    return replace(line, scale=scale_of(groups.encoded.encodings, weight))
+
+
+def line_in_order(encoded: EncodedTable, region: NDArray[Any], along: Order) -> Line:
+    """Return the line of all regions, whose records stand as they do along the line of the whole table. ``region``
+    (n,): of each record, a branch of the tree that the line is of."""
+    order, leaf_start, weight = along
+    place = np.argsort(region[order], kind="stable")
+    order, (first, last) = order[place], runs(leaf_start[place])
+    return line_at(
+        encoded, order, *runs(region[order]), np.repeat(first, last - first), scale_of(encoded.encodings, weight)
+    )
 
 
 def line_of_rows(line: Line, encoded: EncodedTable, rows: Places) -> Line:

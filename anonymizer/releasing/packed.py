@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError
+from anonymizer.groups.detail import MOST
 from anonymizer.groups.hulls import Scale, scale_of
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.threads import in_threads
@@ -45,8 +46,6 @@ MANY = 20_000
 """Of more records, groups are made for the limits alone, and not for stricter rungs."""
 POLISHED = 1_000
 """The same of groups that are improved, which takes long."""
-WHOLE = 1_000_000
-"""A table of more records stays in its regions, which several machines divide."""
 FEW = 4_096
 """A whole table of so many records is divided along its line even where most groups of k lack something, and merged by
 the last rule, too, which wins where few groups are left."""
@@ -100,7 +99,7 @@ def parts_of(group: Places) -> Parts:
 def as_one_region(limits: Limits, n: int) -> bool:
     """Return True when the n records of a table are packed as one region, whatever its tree: under limits that classes
     tell, unless they are very many."""
-    return n <= WHOLE and any(limits[name] is not None for name in LADDERS)
+    return n <= MOST and any(limits[name] is not None for name in LADDERS)
 
 
 def along(

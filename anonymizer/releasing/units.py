@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from anonymizer.checking.together import Classes, cells_of
 from anonymizer.errors import GuaranteeError, ParameterError
 from anonymizer.groups.hulls import Scale, scale_of
+from anonymizer.groups.secret import Secret, mixed
 from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.releasing.pack import (
     SUMMED,
     Line,
     Lines,
-    Secret,
     lay_line,
     line_at,
     runs,
@@ -31,7 +31,6 @@ from anonymizer.releasing.pack import (
     unsummed,
 )
 from anonymizer.releasing.packed import along
-from anonymizer.releasing.secret import mixed
 from anonymizer.releasing.tiers import Groups, Made, Parts, disjoint
 from anonymizer.settings import SETTINGS, Limits
 from anonymizer.values import plural

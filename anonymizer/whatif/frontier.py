@@ -17,6 +17,7 @@ from anonymizer.checking.evidence import class_spread
 from anonymizer.errors import Cancelled, ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.groups.mondrian import MONDRIAN
+from anonymizer.groups.recipe import PACKS
 from anonymizer.groups.refine import refine
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable
@@ -113,7 +114,11 @@ def fitting_methods(encoded: EncodedTable) -> tuple[Method, ...]:
     left_out = {"uniform", *TAKES_LONG} | ({"pack-persons"} if encoded.person is None else set())
     papers = "error-digression" if encoded.by_numbers else "error-risk"
     return (
-        *(Method("least", generalizer) for generalizer in GENERALIZERS if generalizer not in left_out),
+        *(
+            Method("regions" if generalizer in PACKS else "least", generalizer)
+            for generalizer in GENERALIZERS
+            if generalizer not in left_out
+        ),
         *(Method(papers, generalizer) for generalizer in ("refine", "pack")),
         *(Method(grouping) for grouping in MONDRIAN if grouping not in unfit),
         *(Method("least", "uniform", weight) for weight in BLENDS),

@@ -45,7 +45,13 @@ def paper_settings(flow: Flow) -> tuple[PaperSetting, ...]:
         ways.append(("error-digression", "uniform", SIGNIFICANCE))
     return tuple(
         PaperSetting(
-            {**AS_PUBLISHED, "grouping": grouping, "generalizer": generalizer, "significance": significance},
+            {
+                **AS_PUBLISHED,
+                "criterion": "sse" if flow.schema.by_numbers else "entropy",
+                "grouping": grouping,
+                "generalizer": generalizer,
+                "significance": significance,
+            },  # fmt: skip
             method_text(grouping, generalizer) + (f" and α = {significance:g}" if significance else ""),
             source[grouping],
             promise(generalizer, significance),

@@ -10,7 +10,7 @@ end of this module.
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,8 @@ from anonymizer.digests import digest
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import LAST_PROJECT, Earlier, LastTable, OtherPeople, Uncounted
+from anonymizer.groups.mondrian import MONDRIAN
+from anonymizer.groups.recipe import natural_grouping
 from anonymizer.json_value import MAX_BYTES, JsonValue, parse, read_json, short_text
 from anonymizer.provenance.claim import claim_from
 from anonymizer.reading.files import Reading, read_table
@@ -33,8 +35,8 @@ from anonymizer.version import VERSION
 from anonymizer.whatif.next_year import Profile
 from anonymizer.whatif.scenarios import COLUMN, FIGURES, KEEP, LONGEST_WHAT, ON, Entry, History, Scenario
 
-FORMAT = 1
-"""Version of the file's layout."""
+FORMAT = 2
+"""Version of the file's layout. In the first one a tree was guided by its target where nothing else was said."""
 
 MOST_SCENARIOS = 500
 MOST_ENTRIES = 20_000
@@ -179,16 +181,18 @@ def from_json(text: str | bytes, suggested: Schema | None = None) -> Project:
     the suggested one is left open.
     """
     project = parse(text, "project file", "Open a file that was saved as a project, as it was saved.")
-    project.field("copse_project").whole(FORMAT, FORMAT)
+    layout = project.field("copse_project").whole(1, FORMAT)
     levels = _levels(suggested)
     for column in _columns(project.value):
         if column.get("domain") == SUGGESTED:
             column["domain"] = levels.get(str(column.get("name")))
-    table = project.field("table")
+    table, schema = project.field("table"), Schema.from_value(project.field("schema"))
+    scenarios = tuple(_scenario(item) for item in project.field("scenarios").items(MOST_SCENARIOS))
+    unsaid = with_unsaid(schema) if layout == 1 else dict
     return Project(
-        schema=Schema.from_value(project.field("schema")),
-        parameters=_parameters(project.field("parameters")),
-        scenarios=tuple(_scenario(item) for item in project.field("scenarios").items(MOST_SCENARIOS)),
+        schema=schema,
+        parameters=unsaid(_parameters(project.field("parameters"))),
+        scenarios=tuple(replace(scenario, parameters=unsaid(scenario.parameters)) for scenario in scenarios),
         history=_history(project.field("history")),
         table_name=table.field("name").text(LONGEST_COLUMN),
         table_sha256=table.field("sha256").sha256(),
@@ -201,6 +205,20 @@ def from_json(text: str | bytes, suggested: Schema | None = None) -> Project:
         saved="" if project.field("saved").absent else project.field("saved").time(),
         keep=not project.field("keep").absent and project.field("keep").flag(),
     )
+
+
+def with_unsaid(schema: Schema) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """Return what adds to parameters of the first layout what was meant where they do not say what guides the tree and
+    how it is pruned: what the papers say for the target."""
+    guide = "sse" if schema.by_numbers else "entropy"
+
+    def add(parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters with what was meant."""
+        grouping = parameters.get("grouping") or natural_grouping(schema)
+        criterion = None if grouping in MONDRIAN else parameters.get("criterion") or guide
+        return {**parameters, "grouping": grouping, "criterion": criterion}
+
+    return add
 
 
 def _levels(suggested: Schema | None) -> dict[str, list[Any]]:

@@ -18,7 +18,7 @@ from anonymizer.groups.refine import join_pieces, places_of_pieces
 from anonymizer.growing.encode import Encoding
 from anonymizer.growing.grow import tree_of
 from anonymizer.growing.records import Growth
-from anonymizer.growing.subtree import Branch, Hulls, Node, Subtree, side_by_side, sizes_and_depths
+from anonymizer.growing.subtree import Hulls, Node, Subtree, shortened, side_by_side
 from anonymizer.growing.tree import Persons, Tree
 from anonymizer.workers import nodes as of_nodes
 from anonymizer.workers.nodes import Bundle
@@ -38,32 +38,10 @@ def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, k: int, takes:
 
 def shorten(grown: Subtree, k: int) -> Subtree:
     """Return a subtree in which a split with a side of fewer than k records is a leaf."""
-    branch, n, m = grown.branch, grown.n, len(grown.n)
-    size, _ = sizes_and_depths(branch.parent)
+    branch, n = grown.branch, grown.n
     inner = np.flatnonzero(branch.feature >= 0)
     left = inner + 1
-    ends = inner[np.minimum(n[left], n[inner] - n[left]) < k]
-    below = np.zeros(m + 1, np.int64)
-    np.add.at(below, ends + 1, 1)
-    np.add.at(below, ends + size[ends], -1)
-    stays = np.flatnonzero(np.cumsum(below)[:m] == 0)
-    place = np.full(m, -1, np.int32)
-    place[stays] = np.arange(len(stays))
-    is_end = np.zeros(m, np.bool_)
-    is_end[ends] = True
-
-    def leaf(array: NDArray[Any], value: int) -> NDArray[Any]:
-        return np.where(is_end, value, array)[stays].astype(array.dtype)
-
-    lengths = np.diff(np.append(branch.listed_start, len(branch.listed)))
-    listed = np.repeat(~is_end & (place >= 0), lengths)
-    lengths[is_end | (place < 0)] = 0
-    parent = np.where(branch.parent[stays] < 0, -1, place[branch.parent[stays]]).astype(np.int32)
-    cut = Branch(
-        parent, leaf(branch.feature, -1), leaf(branch.code_left, -1), leaf(branch.code_right, -1),
-        (np.cumsum(lengths) - lengths)[stays].astype(np.int64), branch.listed[listed], leaf(branch.listed_left, 0),
-        branch.first[stays], branch.last[stays], branch.sums[stays],
-    )  # fmt: skip
+    cut, stays = shortened(branch, inner[np.minimum(n[left], n[inner] - n[left]) < k])
     return replace(
         grown,
         branch=cut,

@@ -153,7 +153,7 @@ def cut(
     scale = scale_of(encodings)
     who = compact(np.concatenate([bundle.who for bundle in of_shares])[by_part]) if by_person else EVERYBODY
     who.flags.writeable = False
-    pieces = piece_kernels.cut_groups(codes, order, who, ends - sizes, ends, scale, least, False)
+    pieces = piece_kernels.cut_groups(codes, order, who, ends - sizes, ends, scale, least, False, 0)
     branch = Branch(*(*pieces, np.empty((len(pieces[0]), 0), np.int64)))
     counts, targets = [], []
     for at, target in enumerate((coding.table.encoded.target, *coding.table.encoded.others)):

@@ -8,22 +8,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.groups.detail import cut_all, grow_detail
 from anonymizer.groups.hulls import scale_of
-from anonymizer.growing.encode import CodeColumns, EncodedTable, Encoding
-from anonymizer.growing.tree import Tree
-from anonymizer.releasing.key import read_key
-from anonymizer.releasing.pack import Background, Secret, lay_line, variance_of
-from anonymizer.releasing.packed import along, as_one_region
-from anonymizer.releasing.secret import (
+from anonymizer.groups.recipe import Recipe
+from anonymizer.groups.secret import (
     GROUPS,
     Content,
     Digests,
+    Secret,
     content_of,
     digests_of,
     draws,
     record_numbers,
     seed_of_content,
 )
+from anonymizer.growing.encode import CodeColumns, EncodedTable, Encoding
+from anonymizer.growing.tree import Tree
+from anonymizer.releasing.key import read_key
+from anonymizer.releasing.pack import Background, lay_line, line_in_order, variance_of
+from anonymizer.releasing.packed import along, as_one_region
 from anonymizer.settings import Limits
 from anonymizer.workers.nodes import Bundle
 from anonymizer.workers.persons import compact
@@ -57,15 +60,20 @@ def pack(
     bundles: list[Bundle],
     by_person: bool,
     one: bool,
+    by_detail: bool,
 ) -> Packs:
     """Return the packed groups of some groups: see :func:`anonymizer.releasing.packed.pack`. ``encodings``: as the ends
-    of cells will be written; ``required``: the limits; ``one``: all are one region."""
+    of cells will be written; ``required``: the limits; ``one``: all are one region; ``by_detail``: they are all groups
+    of a tree of detail."""
     limits = Limits(**required)
     region = np.concatenate([np.repeat(np.arange(len(bundle.sizes)), bundle.sizes) for bundle in bundles])
     encoded = records_of(coding.table.encoded, encodings, bundles, by_person)
-    secret = Secret(*secret)
-    order = np.argsort(secret.numbers(encoded.codes.columns, encoded.n_records), kind="stable")
-    line = lay_line(encoded, np.zeros_like(region) if one else region, order, secret.scale(encodings))
+    secret, region = Secret(*secret), np.zeros_like(region) if one else region
+    if by_detail:
+        line = line_in_order(encoded, region, cut_all(encoded, secret)[-1])
+    else:
+        order = np.argsort(secret.numbers(encoded.codes.columns, encoded.n_records), kind="stable")
+        line = lay_line(encoded, region, order, secret.scale(encodings))
     line = replace(line, scale=scale_of(encodings, line.scale.weight))
     group = along(line, encoded, limits, one, background=background).astype(np.int32)
     ends = np.cumsum([sum(bundle.sizes) for bundle in bundles])
@@ -89,6 +97,24 @@ def records_of(
     return replace(
         encoded, codes=codes, encodings=encodings, target=target, others=tuple(others), numeric=numeric, person=person
     )
+
+
+@guarded
+def grow_here(
+    coding: Coding, secret: Secret, rules: tuple[int, int | None], bundles: list[Bundle], by_person: bool
+) -> Tree:
+    """Return the tree of detail of all records, which are one group. ``rules``: ``min_leaf`` and ``max_depth``."""
+    encoded = records_of(coding.table.encoded, coding.table.encoded.encodings, bundles, by_person)
+    return grow_detail(encoded, Secret(*secret), *rules)[0]
+
+
+def grow_on_one(table: ClusterTable, recipe: Recipe, whole: Tree, secret: Secret) -> Tree:
+    """Return the tree of detail, grown on one worker, which gets the records from the others. ``whole``: its root."""
+    bundles = table.members(table.parts_of(whole, np.zeros(1, np.int32))[0], 0, 1)
+    how = secret, (recipe.min_leaf, recipe.max_depth), bundles, table.numbering is not None
+    tree: Tree
+    (tree,) = table.cluster.answers([table.cluster.ask("detail", grow_here, table.coding, *how)])
+    return tree
 
 
 @guarded
@@ -119,23 +145,22 @@ def pack_groups(
     group: NDArray[np.int32],
     encoded: EncodedTable,
     limits: Limits,
-    rng: np.random.Generator | None,
-    key: bytes | None = None,
+    secret: Secret,
+    by_detail: bool,
 ) -> tuple[list[Any], int]:
     """Return a future of the packed group of each record of each share, and how many there are. ``group`` (m,): of a
-    pruned tree; ``encoded``: of the whole table; ``rng``: the secret, of a ``key`` of packing by default, the user's
-    where none is given. A table that is packed as one region is packed on one worker."""
+    pruned tree; ``encoded``: of the whole table; ``by_detail``: the tree is one of detail. Such a table, and one that
+    is packed as one region, is packed on one worker."""
     cluster = table.cluster
-    secret = Secret.of(encoded.encodings, rng or draws(seed_of_shares(table, key), GROUPS))
     background = background_of(tree, encoded)
     parts, _ = table.parts_of(tree, group)
     sizes, packs = tree.n[group == np.arange(tree.n_nodes)], []
     one = as_one_region(limits, table.n_records)
-    for low, high in [(0, len(sizes))] if one else table.bins_of_groups(sizes):
+    for low, high in [(0, len(sizes))] if one or by_detail else table.bins_of_groups(sizes):
         bundles = table.members(parts, low, high)
         how = encoded.encodings, dict(limits.items()), secret, background
         by_person = table.numbering is not None
-        packs.append(cluster.ask("pack", pack, table.coding, *how, bundles, by_person, one))
+        packs.append(cluster.ask("pack", pack, table.coding, *how, bundles, by_person, one, by_detail))
     counts = cluster.answers([cluster.ask("packs", count_of, some) for some in packs])
     firsts = [int(first) for first in np.cumsum([0, *counts])]
     futures = []
@@ -145,8 +170,13 @@ def pack_groups(
     return futures, firsts[-1]
 
 
+def secret_of_shares(table: ClusterTable, rng: np.random.Generator | None, key: bytes | None = None) -> Secret:
+    """Return the secret that ``rng`` draws, by default of a ``key`` of packing, the user's where none is given."""
+    return Secret.of(table.here.encodings, rng or draws(seed_of_shares(table, key), GROUPS))
+
+
 def seed_of_shares(table: ClusterTable, key: bytes | None = None) -> bytes:
-    """Return what :func:`anonymizer.releasing.secret.seed_of` does of the whole table; the key stays here."""
+    """Return what :func:`anonymizer.groups.secret.seed_of` does of the whole table; the key stays here."""
     key = key or read_key()
     contents = table.cluster.answers(table.ask("content", content, digests_of(table.here.encodings, key)))
     records, totals = zip(*contents, strict=True)

@@ -4,9 +4,9 @@ What is released is what :func:`anonymizer.engines.anonymize_files` releases on 
 """
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import Progress, no_progress
+from anonymizer.groups.detail import DETAIL
 from anonymizer.groups.limits import as_k, too_few
 from anonymizer.groups.mondrian import require_target
-from anonymizer.groups.recipe import Recipe, recipe_of, run_settings, with_criterion
+from anonymizer.groups.recipe import Recipe, natural_criterion, recipe_of, run_settings, with_criterion
 from anonymizer.groups.refine import failing, groups_that_keep
+from anonymizer.groups.secret import Secret
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.grow import grow_from, require_fit, tree_of
 from anonymizer.growing.threads import one_thread
@@ -42,20 +44,26 @@ from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.columns import Columns
 from anonymizer.workers.folder import RemoteRelease
 from anonymizer.workers.ledger import entering_of
-from anonymizer.workers.lines import pack_groups
+from anonymizer.workers.lines import grow_on_one, pack_groups, secret_of_shares
 from anonymizer.workers.records import Records
 from anonymizer.workers.table import ClusterTable
 
 
 def grow_shares(
-    table: ClusterTable, recipe: Recipe, enough: int | None = None, k: int = 0
+    table: ClusterTable, recipe: Recipe, enough: int | None = None, k: int = 0, secret: Secret | None = None
 ) -> tuple[Tree, NDArray[np.int64]]:
     """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table, and the number of
-    each of its nodes there: it is without what :mod:`anonymizer.workers.branches` cuts off, where there is a ``k``."""
+    each of its nodes there: it is without what :mod:`anonymizer.workers.branches` cuts off, where there is a ``k``.
+    ``secret``: of packing, for a tree of detail, which grows on one worker."""
     recipe = with_criterion(recipe, table.here.table.encoded)
     encoded = table.here.table.encoded
     if recipe.mondrian:
         require_target(recipe.mondrian, encoded.by_numbers, bool(encoded.target.name))
+    if recipe.criterion == DETAIL:
+        assert secret is not None
+        root, _ = grow_shares(table, Recipe(natural_criterion(encoded), 1, 0))
+        tree = grow_on_one(table, recipe, root, secret)
+        return tree, np.arange(tree.n_nodes)
     require_fit(str(recipe.criterion), encoded.by_numbers)
     rules = recipe.min_leaf, recipe.max_depth, LEVELS
     with one_thread():
@@ -70,12 +78,12 @@ def grow_shares(
 
 
 def divide(
-    table: ClusterTable, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None,
-    key: bytes | None = None,
+    table: ClusterTable, tree: Tree, group: NDArray[np.int32], settings: Settings, secret: Callable[[], Secret],
+    by_detail: bool,
 ) -> tuple[list[Any], int, Made]:  # fmt: skip
     """Return a future of the part of each record of each share, in which all rows have the same cells, how many
-    parts there are, and how they were made. ``group`` (m,): of a pruned tree; ``rng``: the secret of packing, of
-    a ``key`` by default, the user's where none is given."""
+    parts there are, and how they were made. ``group`` (m,): of a pruned tree; ``secret``: of packing; ``by_detail``:
+    it is a tree of detail."""
     s, encoded = settings, table.here.table.encoded
     if s.generalizer == "uniform":
         return *table.parts_of(tree, group), Made(s.generalizer)
@@ -85,7 +93,7 @@ def divide(
     limits = limits.but(k=max(s.k, limits.k))
     made = made_of(s.generalizer, limits)
     if made.method == "pack":
-        return *pack_groups(table, tree, group, encoded, limits, rng, key), made
+        return *pack_groups(table, tree, group, encoded, limits, secret(), by_detail), made
     return *table.parts_of(*refine(table, tree, group, encoded, limits)), made
 
 
@@ -147,13 +155,14 @@ def release_on(
     if (table.n_records if who is None else who.n) < s.k:
         raise too_few(*((table.n_records, "rows") if who is None else (who.n, "persons")), s.k)
     progress(0.2, "Growing the tree")
-    recipe = recipe_of(s)
-    tree, numbers = grow_shares(table, recipe, k=s.limits.k if s.grouping in LOCAL else 0)
+    recipe, key = recipe_of(s, table.n_records), register.ledger.key if register else None
+    secret, by_detail = cache(partial(secret_of_shares, table, rng, key)), recipe.criterion == DETAIL
+    own = {"secret": secret()} if by_detail else {"k": s.limits.k if s.grouping in LOCAL else 0}
+    tree, numbers = grow_shares(table, recipe, **own)
     progress(0.4, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded, schema, s)
     worst = tuple(replace(one, node=int(numbers[one.node])) for one in worst)  # as in the whole tree
-    key = register.ledger.key if register else None
-    parts = divide(table, tree, np.asarray(pruning.group_of_node()), s, rng, key)
+    parts = divide(table, tree, np.asarray(pruning.group_of_node()), s, secret, by_detail)
     release = RemoteRelease(table, *parts, settings=s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)

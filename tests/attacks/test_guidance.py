@@ -30,7 +30,11 @@ def people(n: int = 300, seed: int = 3, **settings: object) -> Flow:
     ill = np.where(rng.random(n) < age / 100, "ill", "well")
     table = pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], n), "town": rng.integers(0, 9, n), "state": ill})
     schema = Schema.of(table, quasi_identifying=["age", "sex", "town"], sensitive=["state"])
-    return Flow(table, schema, Settings(**{"k": 5, "grouping": "least", "generalizer": "uniform"} | settings))
+    return Flow(
+        table,
+        schema,
+        Settings(**{"k": 5, "grouping": "least", "criterion": "entropy", "generalizer": "uniform"} | settings),
+    )
 
 
 def finding_in(flow: Flow) -> Finding:
@@ -107,10 +111,34 @@ def test_limits_of_values__are_those_beside_persons_and_people() -> None:
     assert not is_guided(schema, Settings(k=5, grouping="median-mondrian", share_max=0.5))
 
 
+def test_trees_of_detail__are_guided_by_nothing_but_limits_and_a_pruning_of_the_papers() -> None:
+    schema = people().schema
+    for settings in (
+        {},
+        {"grouping": "least"},
+        {"criterion": "detail"},
+        {"share_max": 0.5},
+        {"generalizer": "uniform"},
+    ):
+        assert not is_guided(schema, Settings(k=5, **settings)), settings
+    guided = ({"l": 2}, {"t": 0.3}, {"criterion": "entropy"}, {"grouping": "error-risk"}, {"criterion": "detail",
+              "grouping": "error-risk"})  # fmt: skip
+    for settings in guided:
+        assert is_guided(schema, Settings(k=5, **settings)), settings
+    assert is_guided(schema, Settings(k=5), n=2_000_000)
+    table = people().table
+    deals = [np.random.default_rng(seed).permutation(len(table)) for seed in range(3)]
+    flows = [Flow(table, schema, Settings(k=5), key=bytes(32))]
+    flows += [
+        Flow(table.assign(state=table["state"].to_numpy()[way]), schema, Settings(k=5), key=bytes(32)) for way in deals
+    ]
+    assert len({flow.parts.part.tobytes() for flow in flows}) == 1
+
+
 def test_repair__is_grouping_without_the_values_where_no_limit_looks_at_them() -> None:
     flow = next(flow for flow in map(flow_of, range(9)) if flow.guidance[0].severity is not Severity.FINE)
     (repair,) = finding_in(flow).repairs
-    assert repair.options == "--grouping median-mondrian"
+    assert repair.options == "--grouping least --criterion detail"
     assert flow.but(**dict(repair.settings)).guidance == ()
     with_limit = flow.but(l=2, grouping="infogain-mondrian")
     assert guidance.repairs_of(with_limit.settings) == ()
@@ -138,7 +166,8 @@ def test_severity__is_a_look_where_somebody_becomes_certain() -> None:
 @pytest.mark.parametrize("settings", [{}, {"l": 2}, {"k": 5}])
 def test_sample__leaves_with_a_look(settings: dict) -> None:
     table = hospital()
-    result = anonymize(table, suggest(table).with_target("diagnosis"), **{"k": 10, **settings})
+    guided = {"k": 10, "grouping": "error-risk", **settings}
+    result = anonymize(table, suggest(table).with_target("diagnosis"), **guided)
     assert result.gate[MINIMALITY].severity is Severity.LOOK
     assert not result.gate.open
 

@@ -48,7 +48,13 @@ def test_certain__is_what_whole_flows_say(settings: dict) -> None:
     for seed in range(3):
         table, schema = few(seed)
         flow = Flow(
-            table, schema, Settings(k=2, numbers="range", **{"grouping": "least", "generalizer": "uniform", **settings})
+            table,
+            schema,
+            Settings(
+                k=2,
+                numbers="range",
+                **{"grouping": "least", "criterion": "entropy", "generalizer": "uniform", **settings},
+            ),
         )
         expected = sum(slow_certain(flow, person) for person in range(len(table)))
         result = rerun(flow.run, np.arange(len(table)), [1, 2, 3, 4], np.random.default_rng(0), most=EVERYBODY)

@@ -109,28 +109,28 @@ def spellings(key: bytes) -> set[bytes]:
 
 def test_key__is_in_nothing_that_is_written_or_printed(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the key, nor the seed, nor a number or weight that could be tested offline, nor where the key is."""
+    from anonymizer.groups import secret
     from anonymizer.growing import encode as encoding
-    from anonymizer.releasing import pack, secret
 
     path = Path("canary.key")
     path.write_bytes(os.urandom(32))
     path.chmod(0o600)
     monkeypatch.setenv(KEY_FILE, str(path.resolve()))
     secrets: list[bytes] = [read_key()]
-    seed_of, of = secret.seed_of, pack.Secret.of
+    seed_of, of = secret.seed_of, secret.Secret.of
 
     def seed_seen(encoded: encoding.EncodedTable, key: bytes) -> bytes:
         secrets.append(seed_of(encoded, key))
         return secrets[-1]
 
-    def secret_seen(encodings: object, rng: np.random.Generator) -> pack.Secret:
+    def secret_seen(encodings: object, rng: np.random.Generator) -> secret.Secret:
         made = of(encodings, rng)  # type: ignore[arg-type]
         secrets.extend(repr(float(weight)).encode() for weight in made.weight)
         secrets.extend(str(int(words[0])).encode() for words in made.digests)
         return made
 
     monkeypatch.setattr("anonymizer.flow.seed_of", seed_seen)
-    monkeypatch.setattr(pack.Secret, "of", secret_seen)
+    monkeypatch.setattr(secret.Secret, "of", secret_seen)
     files = ("--report", "report.json", "--packet", "out.zip", "--internal-packet", "own.zip")
     assert make("--out", "out.csv", *files, "--attack-seconds", "0.1") == 0
     assert main(arguments("people.csv", "out2.parquet", "--json")) == 0

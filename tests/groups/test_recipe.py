@@ -7,9 +7,11 @@ from anonymizer.errors import ParameterError
 from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.prune import CRITERIA, prune
 from anonymizer.groups.recipe import (
+    OF_TARGET,
     Recipe,
     fitting_groupings,
     group,
+    grouping_of,
     grow_by,
     natural_grouping,
     recipe_of,
@@ -32,8 +34,9 @@ BY_CLASS, BY_NUMBERS = encode(TABLE, SCHEMA), encode(TABLE, SCHEMA.with_target("
 
 @pytest.mark.parametrize("grouping", CRITERIA)
 def test_prunings__share_a_tree_that_k_does_not_matter_to(grouping: str) -> None:
-    assert recipe_of(Settings(grouping=grouping, k=5, weight=0.1)) == Recipe(None, 2)
-    assert recipe_of(Settings(grouping="least", k=50, weight=0.9)) == Recipe(None, 2)
+    guide = None if grouping in OF_TARGET else "detail"
+    assert recipe_of(Settings(grouping=grouping, k=5, weight=0.1)) == Recipe(guide, 2)
+    assert recipe_of(Settings(grouping="least", k=50, weight=0.9)) == Recipe("detail", 2)
     grown = Settings(grouping=grouping, k=5, criterion="gini", min_leaf=4, max_depth=3)
     assert recipe_of(grown) == Recipe("gini", 4, 3)
 
@@ -71,11 +74,12 @@ def test_grow_by__is_grow_with_the_recipe() -> None:
         (Recipe("blend", 9, None, 0.3), grow(BY_CLASS, "blend", 9, weight=0.3)),
         (recipe_of(Settings(grouping="infogain-mondrian", k=7)), grow(BY_CLASS, "entropy", 7)),
     ):
-        made, leaf = grow_by(recipe, BY_CLASS)
+        made, leaf, line = grow_by(recipe, BY_CLASS)
+        assert line is None
         assert np.array_equal(made.feature, plain.feature)
         assert np.array_equal(made.n, plain.n)
         assert np.array_equal(leaf, descend(made, BY_CLASS))
-    by_numbers, leaf = grow_by(recipe_of(Settings(grouping="regression-mondrian", k=7)), BY_NUMBERS)
+    by_numbers, leaf, _ = grow_by(recipe_of(Settings(grouping="regression-mondrian", k=7)), BY_NUMBERS)
     assert np.array_equal(leaf, descend(by_numbers, BY_NUMBERS))
     assert np.array_equal(by_numbers.n, grow(BY_NUMBERS, "sse", 7).n)
 
@@ -83,7 +87,7 @@ def test_grow_by__is_grow_with_the_recipe() -> None:
 @pytest.mark.parametrize("grouping", MONDRIAN)
 def test_group__keeps_further_limits_in_the_baselines_too(grouping: str) -> None:
     encoded = BY_NUMBERS if grouping == "regression-mondrian" else BY_CLASS
-    tree, _ = grow_by(recipe_of(Settings(grouping=grouping, k=5)), encoded)
+    tree, *_ = grow_by(recipe_of(Settings(grouping=grouping, k=5)), encoded)
     risk = annotate(tree, encoded)
     free = group(tree, risk, encoded, grouping, Limits(k=5))
     assert free.n_steps == 0
@@ -97,11 +101,29 @@ def test_group__keeps_further_limits_in_the_baselines_too(grouping: str) -> None
 
 def test_group__prunes_by_the_grouping() -> None:
     encoded = encode(employees(), Schema.of(employees(), quasi_identifying=["Age"], sensitive=["Income"]))
-    tree, _ = grow_by(recipe_of(Settings(grouping="error-digression", k=2)), encoded)
+    tree, *_ = grow_by(recipe_of(Settings(grouping="error-digression", k=2)), encoded)
     risk = annotate(tree, encoded)
     for grouping in ("least", "error-digression"):
         steps = group(tree, risk, encoded, grouping, Limits(k=3)).steps
         assert np.array_equal(steps, prune(tree, risk, grouping, 3).steps)
+
+
+def test_unsaid__is_what_suits_the_rest_of_the_settings() -> None:
+    """Detail in regions where groups are packed, by as many as k allows where not; of a pruning or a guide of the
+    papers, and of a table that is too large to be cut in one place, what the papers say."""
+    few, many = 1_000_000, 1_000_001
+    for settings, n, guide, grouping in (
+        ({}, few, "detail", "regions"), ({}, many, None, "error-risk"),
+        ({"generalizer": "polish"}, few, "detail", "regions"),
+        ({"generalizer": "uniform"}, few, "detail", "least"), ({"generalizer": "refine"}, few, "detail", "least"),
+        ({"grouping": "error-risk"}, few, None, "error-risk"), ({"criterion": "gini"}, few, "gini", "error-risk"),
+        ({"grouping": "least"}, few, "detail", "least"), ({"grouping": "least"}, many, None, "least"),
+        ({"criterion": "detail"}, many, "detail", "regions"),
+        ({"criterion": "detail", "grouping": "error-risk"}, few, "detail", "error-risk"),
+    ):  # fmt: skip
+        assert recipe_of(Settings(**settings), n).criterion == guide, settings
+        assert grouping_of(Settings(**settings), SCHEMA, n) == grouping, settings
+    assert grouping_of(Settings(), SCHEMA.with_target("cost"), many) == "error-digression"
 
 
 def test_groupings__that_suit_a_schema() -> None:

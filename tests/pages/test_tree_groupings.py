@@ -35,11 +35,11 @@ def rsd_and_spread(values: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("ws", "offered"),
     [
-        (session(), ["least", "error-risk", "median-mondrian", "infogain-mondrian"]),
-        (numbers(), ["least", "error-digression", "median-mondrian", "regression-mondrian"]),
+        (session(), ["least", "regions", "error-risk", "median-mondrian", "infogain-mondrian"]),
+        (numbers(), ["least", "regions", "error-digression", "median-mondrian", "regression-mondrian"]),
         (
             numbers(categories=True),
-            ["least", "error-risk", "error-digression", "median-mondrian", "infogain-mondrian"],
+            ["least", "regions", "error-risk", "error-digression", "median-mondrian", "infogain-mondrian"],
         ),
     ],
     ids=["classes", "numbers", "both"],
@@ -79,7 +79,7 @@ def test_grouping__that_no_longer_fits_after_a_change_of_roles_is_left() -> None
     app = open_page(ws)
     assert not app.exception
     assert not app.error
-    assert (ws.settings.grouping, ws.flow.grouping) == (None, "error-risk")
+    assert (ws.settings.grouping, ws.flow.grouping) == (None, "regions")
     assert (ws.settings.rsd_min, ws.settings.significance) == (None, None)
 
 

@@ -242,7 +242,7 @@ def test_gate__counts_unchanged_columns_of_all_records(pieces: tuple[Path, pd.Da
     """What unchanged columns find is counted by the checker, in pieces as in memory."""
     folder, frame = pieces
     schema = roles_of(frame, quasi_identifying=["age", "job"], sensitive=["diagnosis", "income", "born"])
-    settings = Settings(generalizer="uniform", k=25)
+    settings = Settings(generalizer="uniform", k=25, grouping="error-risk")
     gate = Flow(frame, schema, settings).judgement
     reading = read_pieces(folder, "people", folder.parent)
     result = PartedFlow(reading.table, schema, settings).write_folder(tmp_path / "out")

@@ -82,8 +82,9 @@ def test_text__is_released_as_the_file_in_memory(tmp_path: Path) -> None:
     source = write_text(tmp_path / "in", table, [400, 400, 1000])
     frame = read_table(table.to_csv(index=False).encode(), name="whole.csv").frame
     schema = schema_of(frame)
-    expected = an.anonymize(frame, schema, rng=np.random.default_rng(1), generalizer="uniform", grouping="least")
-    result = anonymize_files(source, schema, tmp_path / "out", generalizer="uniform", grouping="least", rows=700)
+    how = {"generalizer": "uniform", "grouping": "least"}
+    expected = an.anonymize(frame, schema, rng=np.random.default_rng(1), **how)
+    result = anonymize_files(source, schema, tmp_path / "out", rows=700, rng=np.random.default_rng(1), **how)
     assert result.folder is not None, result.gate.open
     assert result.tree.sums.tobytes() == expected.tree.sums.tobytes()
     assert same_rows(rows_of(tmp_path / "out"), expected.release.frame())

@@ -43,12 +43,12 @@ def test_any_pieces__grow_the_same_tree(tmp_path: Path, criterion: str, classes:
     coded = code_table(open_table(write_pieces(tmp_path, table, [n // 3])), schema)
     encoded = encode(frame, schema)
     recipe = Recipe(criterion, 2, 4 if criterion == "in-order" else None)
-    whole, _ = grow_by(recipe, encoded)
+    whole, *_ = grow_by(recipe, encoded)
     assert whole.n_nodes > 5
-    tree, leaf = grow_pieces(coded, recipe, rows, enough)
+    tree, leaf, _ = grow_pieces(coded, recipe, rows, enough)
     assert_same_tree(tree, whole)
     assert leaf.tolist() == descend(whole, encoded).tolist()
-    again, same = grow_pieces(coded, recipe, rows, enough)
+    again, same, _ = grow_pieces(coded, recipe, rows, enough)
     assert_same_tree(again, tree)
     assert same.tolist() == leaf.tolist()
 
@@ -61,11 +61,11 @@ def test_any_number_of_threads__grows_the_same_tree(
     frame = whole_frame(table)
     schema = schema_of(frame, sensitive=["diagnosis", "ward"])
     coded = code_table(open_table(write_pieces(tmp_path, table, [2000])), schema)
-    whole, leaf = grow_by(Recipe(None, 2), encode(frame, schema))
+    whole, leaf, _ = grow_by(Recipe(None, 2), encode(frame, schema))
     monkeypatch.setattr(threads, "WORKERS", number)
     threads.workers.cache_clear()
     try:
-        tree, again = grow_pieces(coded, Recipe(None, 2), 700, 400)
+        tree, again, _ = grow_pieces(coded, Recipe(None, 2), 700, 400)
     finally:
         threads.workers.cache_clear()
     assert_same_tree(tree, whole)
@@ -114,9 +114,9 @@ def test_sensitive_numbers_in_any_pieces__grow_the_same_tree(
         one, two = getattr(coded.encoded.numeric, entry.name), getattr(encoded.numeric, entry.name)
         assert np.array_equal(one, two), entry.name
     recipe = Recipe(criterion, 2, 4 if criterion == "in-order" else None)
-    whole, _ = grow_by(recipe, encoded)
+    whole, *_ = grow_by(recipe, encoded)
     assert whole.n_nodes > 5
-    tree, leaf = grow_pieces(coded, recipe, rows, enough)
+    tree, leaf, _ = grow_pieces(coded, recipe, rows, enough)
     assert_same_tree(tree, whole)
     assert leaf.tolist() == descend(whole, encoded).tolist()
 
@@ -126,7 +126,7 @@ def test_sensitive_numbers_beside_classes__add_up_to_the_same(tmp_path: Path) ->
     schema = schema_of(whole_frame(table), sensitive=["diagnosis", "cost", "visits"])
     coded = code_table(open_table(write_pieces(tmp_path, table, [700])), schema)
     recipe = Recipe("entropy", 2, None)
-    tree, _ = grow_pieces(coded, recipe, 300, 50)
+    tree, *_ = grow_pieces(coded, recipe, 300, 50)
     assert_same_tree(tree, grow_by(recipe, encode(whole_frame(table), schema))[0])
 
 
@@ -160,7 +160,7 @@ def test_what_takes_the_whole_table__gets_its_codes(tmp_path: Path, recipe: Reci
     table = pa.Table.from_pandas(people(100), preserve_index=False)
     schema = schema_of(whole_frame(table))
     coded = code_table(open_table(write_pieces(tmp_path, table, [])), schema)
-    (tree, leaf), (expected, of_records) = (
+    (tree, leaf, _), (expected, of_records, _) = (
         grow_pieces(coded, recipe),
         grow_by(recipe, encode(whole_frame(table), schema)),
     )

@@ -16,6 +16,7 @@ from anonymizer.checking.linkage import class_sizes
 from anonymizer.errors import GuaranteeError, ParameterError
 from anonymizer.groups.prune import prune
 from anonymizer.groups.risk import annotate
+from anonymizer.groups.secret import SPREAD
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
@@ -23,7 +24,7 @@ from anonymizer.pipeline import anonymize
 from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, divide, generalize, release_of
 from anonymizer.releasing.grid import grids_at, ladders_of
 from anonymizer.releasing.key import KEY_FILE
-from anonymizer.releasing.pack import SAMPLE, SPREAD
+from anonymizer.releasing.pack import SAMPLE
 from anonymizer.releasing.tiers import Groups
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import Limits

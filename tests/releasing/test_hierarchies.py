@@ -91,7 +91,7 @@ def test_boxes__are_no_wider_than_they_have_to_be() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_tree__divides_no_group_as_long_as_it_can_part_groups(seed: int) -> None:
     table = people(seed, 600)
-    flow = Flow(table, schema_of(table, **BOTH), Settings(k=5))
+    flow = Flow(table, schema_of(table, **BOTH), Settings(k=5, grouping="error-risk"))
     tree, encoded = flow.tree, flow.encoded
     leaf, cuts = flow.leaf, 0
     for node in np.flatnonzero(tree.feature >= 0):
@@ -171,7 +171,8 @@ def test_rounded_release__says_multiples_alone(seed: int, generalizer: str, numb
 def test_boxes_from_one_open_end_to_the_other__share_one_cell() -> None:
     """One of them holds a missing value, another none: both are withheld, and a column has each cell once."""
     cuts = Cuts(rounding=5, bottom=20, top=75)
-    flow = Flow(people(0, 120), schema_of(people(0, 120), age=cuts), Settings(k=5, generalizer="uniform"))
+    settings = Settings(k=5, grouping="error-risk", generalizer="uniform")
+    flow = Flow(people(0, 120), schema_of(people(0, 120), age=cuts), settings)
     texts = [cell.text() for cell in flow.release["age"].cells]
     assert texts == ["≤ 55", "*", "{≥ 60, missing}"]
     assert flow.verification.passed

@@ -44,7 +44,7 @@ def test_made__is_refined_where_limits_are_no_sums(generalizer: str, limits: dic
     assert flow.parts.made == made_of(generalizer, as_k(flow.limits, flow.reached))
     assert flow.parts.made.method == "refine" == flow.release.method
     assert "Refined groups were made, because packing cannot sum up" in flow.parts.made.why
-    same = flow_of("refine", limits)
+    same = flow_of("refine", limits).but(grouping="regions")
     assert same.parts.part.tolist() == flow.parts.part.tolist()
     assert same.parts.made == Made("refine")
 

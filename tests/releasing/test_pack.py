@@ -13,10 +13,11 @@ from anonymizer.groups.digression import covariance_test
 from anonymizer.groups.hulls import scale_of
 from anonymizer.groups.prune import prune
 from anonymizer.groups.risk import annotate
+from anonymizer.groups.secret import Secret
 from anonymizer.growing.encode import EncodedTable, encode, rows_of
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
-from anonymizer.releasing.pack import SAMPLE, Line, Lines, Secret, lay_line, pack_line, runs, wants_of
+from anonymizer.releasing.pack import SAMPLE, Line, Lines, lay_line, pack_line, runs, wants_of
 from anonymizer.releasing.packed import pack
 from anonymizer.releasing.tiers import Groups
 from anonymizer.settings import Limits

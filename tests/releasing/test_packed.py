@@ -98,7 +98,7 @@ def test_tables__that_are_large_stay_in_the_regions_of_their_tree(monkeypatch: p
     region = flow.pruning.group_of_node()[flow.leaf]
     assert len(set(region)) > 2
     assert any(len(set(region[rows])) > 1 for rows in members(flow.parts.part))
-    monkeypatch.setattr(module, "WHOLE", 399)
+    monkeypatch.setattr(module, "MOST", 399)
     assert not as_one_region(flow.limits, 400)
     parts = members(flow_of(4, 400, generalizer="pack", grouping="error-risk", l=2).parts.part)
     assert all(len(set(region[rows])) == 1 for rows in parts)

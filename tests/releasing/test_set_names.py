@@ -35,7 +35,7 @@ def places(n: int = 500, seed: int = 0) -> pd.DataFrame:
 
 def flow_of(table: pd.DataFrame, **settings: object) -> Flow:
     schema = Schema.of(table, quasi_identifying=["age", "zip", "town"], sensitive=["ill"], kinds={"zip": "categorical"})
-    return Flow(table, schema, Settings(k=25, grouping="least", **settings))
+    return Flow(table, schema, Settings(k=25, grouping="least", criterion="entropy", **settings))
 
 
 def missing_places() -> pd.DataFrame:

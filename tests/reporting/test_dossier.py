@@ -16,6 +16,7 @@ from anonymizer.cells import parse_cell
 from anonymizer.checking.verify import verify
 from anonymizer.digests import digest
 from anonymizer.errors import ParameterError
+from anonymizer.groups.recipe import PACKS
 from anonymizer.growing.encode import encode
 from anonymizer.measuring.utility import cell_ncp
 from anonymizer.pipeline import Result, anonymize
@@ -112,7 +113,8 @@ def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
         "gcp.before": "0",
     }
     parameters = {
-        "k": K, "l": 2, "grouping": "error-risk", "generalizer": result.release.method, "criterion": "entropy",
+        "k": K, "l": 2, "generalizer": result.release.method, "criterion": "detail",
+        "grouping": "regions" if result.release.method in PACKS else "least",
         "writing": "sets", "numbers": "public", "order": "content", "sets": "full", "min_leaf": 2, "tested": "inner",
         "suppression": 0.0,
     }  # fmt: skip

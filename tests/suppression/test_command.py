@@ -17,7 +17,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a table, its release, and the report."""
     folder = tmp_path_factory.mktemp("suppression")
     hospital(300)[["age", "sex", "postcode", "diagnosis"]].to_csv(folder / "in.csv", index=False)
-    options = ["--k", "5", "--generalizer", "uniform", "--suppression", "2%"]
+    options = ["--k", "5", "--grouping", "error-risk", "--generalizer", "uniform", "--suppression", "2%"]
     places = ["--out", str(folder / "out.csv"), "--report", str(folder / "report.json")]
     assert main(["anonymize", str(folder / "in.csv"), *ROLES, *options, *places]) == 0
     return folder

@@ -98,11 +98,14 @@ def test_points__is_what_the_flow_makes(numeric: bool) -> None:
 
 @pytest.mark.parametrize("numeric", [False, True])
 def test_points__agrees_with_pruning_at_every_k(numeric: bool) -> None:
-    table, schema, encoded, tree, risk = grow_case(numeric)
-    for point in Flow(table, schema).points(range(2, 60)):
-        cut = prune(tree, risk, point.grouping, point.k).cut()
-        assert (point.groups, point.smallest) == (len(cut), tree.n[cut].min())
-        assert point.tidi == risk.tidi[cut].min()
+    flow = Flow(*people(numeric))
+    for guided in (flow, flow.but(grouping="error-digression" if numeric else "error-risk")):
+        tree, risk = guided.tree, guided.risk
+        for point in guided.points(range(2, 60)):
+            cut = prune(tree, risk, point.grouping, point.k).cut()
+            assert (point.groups, point.smallest) == (len(cut), tree.n[cut].min())
+            assert point.tidi == risk.tidi[cut].min()
+            assert point.parameters["criterion"] == guided.criterion
 
 
 def test_points__keeps_the_other_limits() -> None:

@@ -34,7 +34,7 @@ def test_groups_of_least_pruning__are_those_of_whole_branches(
     pieces = open_table(write_pieces(tmp_path / "in", table, [900, 2100], 500), 600)
     schema = schema_of(whole_frame(table), sensitive=["cost", "visits", "diagnosis"], target=target)
     coded = code_table(pieces, schema).encoded
-    whole, _ = grow_pieces(code_table(pieces, schema), Recipe(None, 2), 700, 500)
+    whole, *_ = grow_pieces(code_table(pieces, schema), Recipe(None, 2), 700, 500)
     there = ClusterTable(two, pieces, schema)
     short, places = grow_shares(there, Recipe(None, 2), 500, k)
     assert len(places) == short.n_nodes

@@ -71,7 +71,7 @@ def test_sensitive_numbers_on_a_cluster__grow_the_tree_of_one_machine(
     table = open_table(numbers, 600)
     there, coded = ClusterTable(two, table, schema), code_table(table, schema)
     for enough in (300, 10_000):
-        expected, _ = grow_pieces(coded, Recipe(None, 2), 700, enough)
+        expected, *_ = grow_pieces(coded, Recipe(None, 2), 700, enough)
         assert expected.n_nodes > 5
         assert expected.moments.shape[1] == 6
         assert_same_tree(grow_shares(there, Recipe(None, 2), enough)[0], expected)
@@ -104,7 +104,7 @@ def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, S
     table = open_table(source[0], 900)
     there, coded = ClusterTable(two, table, source[1]), code_table(table, source[1])
     for criterion, enough in (("entropy", 500), ("gini", 900), ("entropy", 10_000)):
-        expected, _ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
+        expected, *_ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
         assert_same_tree(grow_shares(there, Recipe(criterion, 2), enough)[0], expected)
     assert there.sample(77).frame.equals(coded.sample(77).frame)
 
@@ -203,7 +203,7 @@ def test_a_share_without_a_record__answers_every_question(tmp_path: Path, two: C
     there.here = two.answer(there.coding)
     assert there.here.rows == (0, 900, 1100, 1000)
     coded = code_table(table, schema)
-    expected, _ = grow_pieces(coded, Recipe("entropy", 2), 1000, 400)
+    expected, *_ = grow_pieces(coded, Recipe("entropy", 2), 1000, 400)
     assert_same_tree(grow_shares(there, Recipe("entropy", 2), 400)[0], expected)
     assert there.sample(77).frame.equals(coded.sample(77).frame)
 

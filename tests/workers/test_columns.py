@@ -53,7 +53,7 @@ def test_columns_on_several_workers__grow_the_tree_of_one_machine(
     monkeypatch.setattr(columns, "AT_ONCE", at_once)
     table, schema, coded = source
     for enough in (150, 900):
-        expected, _ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
+        expected, *_ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
         tree, _ = grow_shares(ClusterTable(two, table, schema), Recipe(criterion, 2), enough)
         assert_same_tree(tree, expected)
 
@@ -64,7 +64,7 @@ def test_numbers_in_columns_on_several_workers__grow_the_tree_of_one_machine(
     monkeypatch.setattr(columns, "AT_ONCE", 1)
     table, schema = numbered(3000)
     pieces = open_table(write_pieces(tmp_path / "in", table, [900, 2100], 500), 600)
-    expected, _ = grow_pieces(code_table(pieces, schema), Recipe(None, 2), 700, 200)
+    expected, *_ = grow_pieces(code_table(pieces, schema), Recipe(None, 2), 700, 200)
     assert_same_tree(grow_shares(ClusterTable(two, pieces, schema), Recipe(None, 2), 200)[0], expected)
 
 
@@ -89,7 +89,7 @@ def test_a_worker_that_is_killed_with_sums__changes_nothing(
 ) -> None:
     monkeypatch.setattr(columns, "AT_ONCE", 1)
     table, schema, coded = source
-    expected, _ = grow_pieces(coded, Recipe("entropy", 2), 1000, 150)
+    expected, *_ = grow_pieces(coded, Recipe("entropy", 2), 1000, 150)
     with open_cluster(workers=3, memory="2GiB", spill=tmp_path) as cluster:
         ask, times, killed = cluster.ask, [0], []
 

@@ -69,7 +69,7 @@ def test_persons_on_a_cluster__are_released_as_on_one_machine(
 def test_persons_of_nodes__are_those_of_one_machine(two: Cluster, source: tuple[Path, Schema]) -> None:
     table = open_table(source[0], 900)
     there, coded = ClusterTable(two, table, source[1]), code_table(table, source[1])
-    expected, _ = grow_pieces(coded, Recipe("entropy", 2), 1000, 500)
+    expected, *_ = grow_pieces(coded, Recipe("entropy", 2), 1000, 500)
     persons = grow_shares(there, Recipe("entropy", 2), 500)[0].persons
     assert persons.n.tolist() == expected.persons.n.tolist()
     assert persons.sums.tolist() == expected.persons.sums.tolist()

@@ -10,7 +10,7 @@ class EvaluateState:
     """The choices of a comparison. ``sample``: records that take part, 0 for all, ``None`` when nobody chose;
     ``significance``: α of the covariance test, 0 for none; ``measure``: against which loss is drawn."""
 
-    groupings: tuple[str, ...] = ("error-risk", "error-digression", "median-mondrian")
+    groupings: tuple[str, ...] = ("regions", "error-risk", "error-digression", "median-mondrian")
     weights: tuple[float, ...] = (0.2, 0.8)
     generalizers: tuple[str, ...] = ("uniform", "pack")
     ks: tuple[int, ...] = (10, 20, 30)

@@ -13,10 +13,10 @@ import pytest
 import anonymizer as an
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
+from anonymizer.groups.secret import SPREAD, Secret, content_of, digests_of, record_numbers, seed_of
 from anonymizer.growing.encode import encode, rows_of
 from anonymizer.releasing import pack
 from anonymizer.releasing.key import KEY_FILE, read_key
-from anonymizer.releasing.secret import content_of, digests_of, record_numbers, seed_of
 from anonymizer.settings import Settings
 from tests.conftest import run_python
 
@@ -130,12 +130,12 @@ def test_values__have_one_number_however_they_are_stored() -> None:
 def test_weights__and_the_order_are_part_of_the_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each alone makes other groups: a secret of which one is taken out is seen here."""
     encoded = encode(SAMPLE, schema_of(SAMPLE))
-    secrets = [pack.Secret.of(encoded.encodings, np.random.default_rng(seed)) for seed in range(40)]
+    secrets = [Secret.of(encoded.encodings, np.random.default_rng(seed)) for seed in range(40)]
     logs = np.log([secret.weight for secret in secrets])
-    assert abs(logs.std() - pack.SPREAD) < 0.03
+    assert abs(logs.std() - SPREAD) < 0.03
     assert len(np.unique(logs)) == logs.size
 
-    def groups(secret: pack.Secret) -> set[bytes]:
+    def groups(secret: Secret) -> set[bytes]:
         lines = pack.Lines(encoded, secret)
         group = pack.pack_line(lines.line(np.zeros(len(SAMPLE), np.int64)), 10)
         return {np.flatnonzero(group == number).tobytes() for number in range(group.max() + 1)}
@@ -153,7 +153,7 @@ RUN = """
 import sys
 from hashlib import sha256
 import anonymizer as an
-from tests.releasing.test_secret import released
+from tests.groups.test_secret import released
 for name in sys.argv[1:]:
     print(sha256(released(an.read_table(name).frame)).hexdigest())
 """

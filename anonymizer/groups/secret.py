@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from pandas.util import hash_array
 
+from anonymizer.groups.hulls import Scale, scale_of
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.schema import Kind, Schema
 from anonymizer.values import value_text
@@ -27,6 +28,11 @@ Digests = tuple[Words, ...]
 
 
 Places = NDArray[np.int64]
+
+SPREAD = 0.15
+"""Standard deviation of the logarithms of the secret weights."""
+KEY = 32
+"""Bytes that the numbers of records are drawn from."""
 
 
 class Content(NamedTuple):
@@ -121,3 +127,26 @@ GROUPS, ORDER = "groups", "order"
 def draws(seed: bytes, what: str) -> np.random.Generator:
     """Return a generator for :data:`GROUPS` or :data:`ORDER`."""
     return np.random.Generator(np.random.PCG64DXSM(int.from_bytes(digest(seed, what.encode(), "sha256"), "big")))
+
+
+class Secret(NamedTuple):
+    """What nobody else knows of packing: the ``weight`` of each column (p,), and ``digests``, of which each record's
+    number is made, by which records stand before they are cut. It does not depend on k."""
+
+    weight: NDArray[np.float64]
+    digests: Digests
+
+    @classmethod
+    def of(cls, encodings: Sequence[Encoding], rng: np.random.Generator) -> "Secret":
+        """Return the secret of a table's columns that a generator draws."""
+        importance = np.array([encoding.importance for encoding in encodings])
+        weight = importance * np.exp(SPREAD * rng.standard_normal(len(encodings)))
+        return cls(weight, digests_of(encodings, rng.bytes(KEY)))
+
+    def numbers(self, columns: Sequence[NDArray[np.integer[Any]]], n: int) -> NDArray[np.uint64]:
+        """Return the number of each of n records: the same wherever they stand. ``columns``: of codes (n,)."""
+        return record_numbers(columns, self.digests, n)
+
+    def scale(self, encodings: Sequence[Encoding]) -> Scale:
+        """Return the scale on which records are laid: that of their values, and not of cells, which depend on k."""
+        return scale_of([encoding.exact or encoding for encoding in encodings], self.weight)
