@@ -1,5 +1,6 @@
 """The public names, which ``import anonymizer`` has."""
 
+from anonymizer.arguments import public
 from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.checking.several import Proof, verify_together
 from anonymizer.checking.verify import MODELS, Check, Verification, verify
@@ -8,6 +9,7 @@ from anonymizer.databases.read import read_database
 from anonymizer.engines import anonymize_files
 from anonymizer.errors import (
     AnonymizerError,
+    AnonymizerWarning,
     CellError,
     EncodeError,
     GuaranteeError,
@@ -40,12 +42,38 @@ from anonymizer.whatif.described import with_codebook
 from anonymizer.whatif.project import last_release
 from anonymizer.whatif.series import Series, first_release, next_release
 
+annotate = public(annotate)
+anonymize = public(anonymize)
+anonymize_files = public(anonymize_files)
+descend = public(descend)
+encode = public(encode)
+first_release = public(first_release)
+generalize = public(generalize)
+grow = public(grow)
+last_release = public(last_release)
+linkage_risk = public(linkage_risk)
+measure = public(measure)
+next_release = public(next_release)
+profile = public(profile)
+prune = public(prune)
+read_codebook = public(read_codebook)
+read_release = public(read_release)
+read_database = public(read_database)
+read_table = public(read_table)
+singling_out = public(singling_out)
+suggest = public(suggest)
+verify = public(verify)
+verify_folder = public(verify_folder)
+verify_together = public(verify_together)
+with_codebook = public(with_codebook)
+
 __all__ = [
     "CRITERIA",
     "GENERALIZERS",
     "MODELS",
     "SAMPLES",
     "AnonymizerError",
+    "AnonymizerWarning",
     "CellError",
     "Check",
     "Column",

@@ -1,5 +1,7 @@
 """What can go wrong, said once: what happened, where, and what to do about it."""
 
+import sys
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -90,6 +92,18 @@ class CancelledError(AnonymizerError):
 
 class CellError(AnonymizerError):
     """A released cell cannot be read as a value, an interval or a set."""
+
+
+class AnonymizerWarning(UserWarning):
+    """What was done is something other than whoever called may think: days are taken as dates, a reason is not used."""
+
+
+def warn(note: str) -> None:
+    """Give a warning in the name of whoever called this package: the first call that is not from within it."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "anonymizer":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(note, AnonymizerWarning, stacklevel=level)
 
 
 def check_headers(table: "pd.DataFrame") -> None:

@@ -27,7 +27,7 @@ import pandas as pd
 
 from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.verify import Verification
-from anonymizer.errors import ParameterError, Progress, part_of
+from anonymizer.errors import ParameterError, Progress, part_of, warn
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import Earlier, OtherPeople
 from anonymizer.gate.finding import Gate
@@ -61,6 +61,9 @@ class Result:
     utility: Utility
     gate: Gate
     report: Report
+
+    def __sklearn_clone__(self) -> "Result":
+        raise ParameterError("A result is no estimator, so it has no clone.", remedy="Clone what it was made with.")
 
 
 STEPS = (
@@ -121,7 +124,7 @@ def anonymize(
     ``progress``: called with a share from 0 to 1 and what is being done.
 
     Raises :class:`GuaranteeError` when the table has fewer than k records, :class:`ParameterError` for a setting that
-    is not one, and whatever the stages raise.
+    is not one and a reason for what is never found, and whatever the stages raise.
     """
     if keep and not earlier:
         raise ParameterError("No earlier release is given that could be kept.", remedy="Give its result as earlier.")
@@ -138,7 +141,10 @@ def anonymize(
         keep=keep,
         key=next((one.key for one in before if isinstance(one, Ledger)), None),
     )
-    return run_flow(flow.but(earlier=_earlier_of(before, flow)), progress)
+    result = run_flow(flow.but(earlier=_earlier_of(before, flow)), progress)
+    for key in result.gate.unused(reasons or {}):
+        warn(f"No finding is called {key!r} here, so the reason for it is not used.")
+    return result
 
 
 def _earlier_of(

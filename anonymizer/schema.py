@@ -21,6 +21,7 @@ from anonymizer.errors import SchemaError, check_headers
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.labelled.variable import Variable
+from anonymizer.tables import PLAIN, frame_of
 from anonymizer.treatments import suit
 
 
@@ -326,7 +327,7 @@ class Schema:
     @classmethod
     def of(
         cls,
-        table: pd.DataFrame,
+        table: Any,
         *,
         quasi_identifying: Sequence[str],
         sensitive: Sequence[str] = (),
@@ -343,6 +344,7 @@ class Schema:
     ) -> "Schema":
         """Return a schema from lists of names; every other column of ``table`` is insensitive and kept.
 
+        ``table``: see :func:`anonymizer.tables.frame_of`. A single name stands for a list of it.
         ``person``: the column whose equal values are one person; without it every row is a person. ``weight``: how many
         people a row stands for; ``household``, ``stratum``: equal values were drawn together, or at one rate.
 
@@ -351,6 +353,7 @@ class Schema:
         roles: dict[str, Role] = {}
         ordered = set(ordered)
         kinds, domains, grids = dict(kinds or {}), dict(domains or {}), dict(grids or {})
+        table = frame_of(table)
         check_values(table)
         for role, names in (
             *zip(ONCE, (person or (), weight or (), household or (), stratum or ()), strict=True),
@@ -496,14 +499,15 @@ class Schema:
         return value.build(lambda: cls(columns, None if target.absent else target.text()))
 
 
-def check_values(table: pd.DataFrame) -> None:
+def check_values(table: pd.DataFrame, names: Iterable[str] | None = None) -> None:
     """Raise :class:`SchemaError` unless the names of columns are text of their own and each column holds plain values:
-    numbers that are exact here, dates, or text; no lists, records or complex numbers."""
+    numbers that are exact here, dates, or text; no lists, records or complex numbers. ``names``: of the columns that
+    are looked at, all by default."""
     if not isinstance(table, pd.DataFrame):
         raise SchemaError(f"A table is a DataFrame of pandas, not {type(table).__name__}.", remedy="Make it one.")
     check_headers(table)
-    for name in table.columns:
-        values, why = table[name], ""
+    for name in table.columns if names is None else [name for name in names if name in table.columns]:
+        values, why, row = table[name], "", None
         kind = getattr(values.dtype, "kind", "O")
         if kind == "c":
             why = "complex numbers"
@@ -512,13 +516,14 @@ def check_values(table: pd.DataFrame) -> None:
         elif values.dtype == np.float16:
             why = "numbers of 16 bits"
         elif values.dtype == object:
-            odd = next((type(v).__name__ for v in values if isinstance(v, list | dict | set | tuple | np.ndarray)), "")
-            why = f"values of type {odd}" if odd else ""
+            nested = (at for at, v in enumerate(values) if isinstance(v, list | dict | set | tuple | np.ndarray))
+            row = next(nested, None)
+            if row is not None:
+                why = f"values of type {type(values.iloc[row]).__name__} (the first is in row {row + 1})"
         elif isinstance(values.dtype, pd.ArrowDtype) and pa.types.is_nested(values.dtype.pyarrow_dtype):
             why = f"values of type {values.dtype.pyarrow_dtype}"
         if why:
-            remedy = "Turn them into text or into numbers of 64 bits, or leave the column out."
-            raise SchemaError(f"Column {name!r} holds {why}.", column=str(name), remedy=remedy)
+            raise SchemaError(f"Column {name!r} holds {why}.", column=str(name), row=row, remedy=PLAIN)
 
 
 def csv_names(names: Iterable[str]) -> str:

@@ -246,7 +246,7 @@ def flow_of(
     flow = Flow(reading.frame, schema, settings, reading=reading, population=population_from(options), key=key)
     before = (*earlier_of(options, flow), *(ledger.earlier if ledger else ()))
     flow = flow.watch(show).but(earlier=before, keep=options.keep_earlier)
-    return flow.but(reasons=reasons_of(options.reason, flow.judgement))
+    return flow.but(reasons=reasons_of(options.reason, flow.judgement, getattr(options, "reasons_before", None)))
 
 
 def run_anonymize(options: argparse.Namespace) -> int:

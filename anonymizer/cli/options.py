@@ -33,7 +33,7 @@ from anonymizer.provenance.report import schema_from
 from anonymizer.reading.child import read_codebook_in_child, read_in_child
 from anonymizer.reading.files import USED, Reader, Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING, Allowance, memory_of_computer, operator_allowance
-from anonymizer.reading.profile import suggest, with_natural_orders, with_variable
+from anonymizer.reading.profile import columns_without_role, with_natural_orders, with_variable
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
 from anonymizer.schema import UNCHANGED, Kind, Role, Schema, csv_names
 from anonymizer.settings import SETTINGS, SHORT, Settings, names_of, setting_names
@@ -428,26 +428,15 @@ def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) 
 def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str], command: str = "anonymize") -> None:
     """Raise :class:`SchemaError` when a column would leave as it is, or has left so, that nobody mentioned and that
     looks as if it told people apart. ``keep``: columns that are to leave so; ``command``: that is run."""
-    for name in keep:
-        if name not in schema.insensitive:
-            raise SchemaError(
-                f"Column {name!r} cannot be kept as it is: it has another role, or is not in the table.",
-                column=name,
-                remedy="Name it once.",
-            )
-    suggested = suggest(table)
-    silent = [suggested[name] for name in schema.insensitive if name not in keep and not schema[name].own_reason]
-    open_ = [column for column in silent if column.role not in (Role.INSENSITIVE, Role.SENSITIVE)]
-    if open_:
-        reasons = "; ".join(f"{column.name!r} looks {column.role} ({column.reason})" for column in open_[:5])
-        more = f"; and {len(open_) - 5:,} more" if len(open_) > 5 else ""
+    if looks := columns_without_role(table, schema, keep):
+        reasons = "; ".join([*looks.values()][:5])
+        more = f"; and {len(looks) - 5:,} more" if len(looks) > 5 else ""
         raise SchemaError(
-            f"{len(open_):,} columns have no role and would be released unchanged: {reasons}{more}."
+            f"{len(looks):,} columns have no role and would be released unchanged: {reasons}{more}."
             if command == "anonymize"
             else f"Nobody said what these columns of the release are: {reasons}{more}.",
-            column=open_[0].name,
-            remedy="Give them roles, or keep them as they are: --keep "
-            f"{shlex.quote(csv_names([column.name for column in open_]))}.",
+            column=next(iter(looks)),
+            remedy=f"Give them roles, or keep them as they are: --keep {shlex.quote(csv_names(looks))}.",
         )
 
 

@@ -52,6 +52,7 @@ def open_project(options: argparse.Namespace) -> tuple[Reading, Schema, Settings
         options.keep_earlier = project.keep
     elif options.keep_earlier != project.keep:
         say_instead("keep-earlier", options.keep_earlier, project.keep, "project")
+    options.reasons_before = project.reasons
     words = {name: text for name, text in project.words.items() if name in WORDS}
     for name, text in words.items():
         if name not in options.typed:

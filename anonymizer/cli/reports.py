@@ -4,12 +4,12 @@ way of a release, attacks and the reports for people, from the terminal."""
 import argparse
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.flow import Flow
-from anonymizer.gate.finding import FEWEST_WORDS, Finding, Gate, Severity, is_reason
+from anonymizer.gate.finding import Finding, Gate, Severity
 from anonymizer.provenance.report import Report
 from anonymizer.releasing.files import write_file
 from anonymizer.reporting.dossier import document_of
@@ -102,26 +102,26 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def reasons_of(texts: Sequence[str], gate: Gate) -> dict[str, str]:
-    """Return the reasons by key; what is no finding of this release is said on standard error. Raises
-    :class:`ParameterError` for a text that says nothing."""
-    reasons: dict[str, str] = {}
+def reasons_of(texts: Sequence[str], gate: Gate, before: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the reasons by key. ``before``: those that a project keeps, which are used where nobody typed another; one
+    for what is no finding of this release is said on standard error.
+
+    Raises :class:`ParameterError` for a text that says nothing, and for what is never found.
+    """
+    keys = [finding.key for finding in gate.findings]
+    reasons = {key: text for key, text in (before or {}).items() if key in keys}
+    for key in set(before or {}) - set(reasons):
+        print(f"The project's reason for {key!r} is not used: there is no such finding now.", file=sys.stderr)
     for text in texts:
-        keys = [finding.key for finding in gate.findings if text.startswith(f"{finding.key}=")]
+        key = max((key for key in keys if text.startswith(f"{key}=")), key=len, default=text.partition("=")[0])
         if "=" not in text:
             raise ParameterError(
                 f"--reason {text!r}: no such finding.", remedy="Write it as KEY=TEXT, as --check does."
             )
-        if not keys:
-            key = text.partition("=")[0]
-            print(f"No finding is called {key!r}. Run --check to list them.", file=sys.stderr)
-            continue
-        key = max(keys, key=len)
         reasons[key] = text[len(key) + 1 :]
-        if not is_reason(reasons[key]):
-            raise ParameterError(
-                f"The reason for {key!r} says too little.", remedy=f"Write at least {FEWEST_WORDS} words."
-            )
+    for key in gate.unused(reasons):
+        print(f"No finding is called {key!r}. Run --check to list them.", file=sys.stderr)
+        del reasons[key]
     return reasons
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
+from anonymizer.errors import ParameterError
 from anonymizer.schema import Role, Schema, csv_names
 from anonymizer.settings import Settings
 from anonymizer.treatments import words_of
@@ -18,6 +19,21 @@ FEWEST_WORDS = 3
 
 PROMISE = "promise"
 """The key of the finding that says what a release is, by the checker."""
+
+
+KINDS = (
+    "codes", "computed", "ends of one person", "follows", "holds", "identifying", "ids alike", "known",
+    "left out unread", "levels of one person", "minimality", "nobody", "one value", "persons", PROMISE, "rare values",
+    "repeats", "risk", "rows together", "same people", "together", "unchanged", "unchanged together",
+)  # fmt: skip
+"""What findings there are, by what stands in their keys before the columns or figures."""
+
+
+def kind_of_key(key: object) -> str:
+    """Return which of :data:`KINDS` a key is of, by its text alone; "" for what is no key."""
+    before = str(key).partition(":")[0]
+    first = before.partition(" ")[0]
+    return before if before in KINDS else first if first in ("holds", "repeats") and ":" in str(key) else ""
 
 
 class Severity(StrEnum):
@@ -131,6 +147,21 @@ class Gate:
         and a reason for what is no finding is not used."""
         texts = {key: " ".join(text.split()) for key, text in reasons.items() if is_reason(text)}
         return Gate(tuple(replace(finding, reason=texts.get(finding.key, "")) for finding in self.findings))
+
+    def unused(self, reasons: Mapping[str, str]) -> list[str]:
+        """Return the keys of reasons that are of no finding here, though another table or setting may have it.
+
+        Raises :class:`ParameterError` for a key that no finding ever has, and a reason that says too little.
+        """
+        own = [finding.key for finding in self.findings]
+        for key, text in reasons.items():
+            if key not in own and kind_of_key(key) not in KINDS:
+                remedy = f"The findings are: {'; '.join(own)}." if own else "Leave the reason out."
+                raise ParameterError(f"There is no finding {key!r}.", value=key, remedy=remedy)
+            if not is_reason(text):
+                remedy = f"Write at least {FEWEST_WORDS} words."
+                raise ParameterError(f"The reason for {key!r} says too little.", value=key, remedy=remedy)
+        return [key for key in reasons if key not in own]
 
     def beside(self, findings: Iterable[Finding]) -> "Gate":
         """Return the gate with other findings, the most dangerous first."""
@@ -304,7 +335,7 @@ def verdict_of(stopping: int, reasons: int = 0, *, failed: bool = False) -> str:
 
 def is_reason(text: str) -> bool:
     """Return True when a text says something: at least a few words, each of them with letters."""
-    return len(re.findall(r"[^\W\d_]{2,}", text)) >= FEWEST_WORDS
+    return isinstance(text, str) and len(re.findall(r"[^\W\d_]{2,}", text)) >= FEWEST_WORDS
 
 
 def leave_out(*names: str) -> Repair:

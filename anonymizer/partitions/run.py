@@ -285,7 +285,8 @@ def write_if_verified(
 ) -> tuple[Path | Archive | None, Manifest, Verification, Gate, tuple[int, str] | None]:
     """Return where a release was written, what was written and found, and its entry in a ledger; ``None`` and no folder
     when something stands in its way. ``write``: writes a folder and checks it; ``sample``: the records at which the
-    gate looks; ``entering``: the release beside a ledger, whose entry comes before the folder stands at its name."""
+    gate looks; ``entering``: the release beside a ledger, whose entry comes before the folder stands at its name.
+    Raises :class:`ParameterError` for a reason for what is never found."""
     about = about_table(sample.frame, schema, sample.person, sample.others)
     keep, entry = Unwritten(), None
     beside = entering.findings() if entering else ()
@@ -294,8 +295,9 @@ def write_if_verified(
         with entering.noted(name) if entering else nullcontext(), temporary_folder(folder) as half:
             manifest, verification = write(half)
             gate = Gate(beside_pieces(schema, settings, verification.rows))
-            gate = gate.beside(judge(about, schema, settings, verification).findings)
-            gate = gate.beside(beside).with_reasons(reasons)
+            gate = gate.beside(judge(about, schema, settings, verification).findings).beside(beside)
+            gate.unused(reasons)
+            gate = gate.with_reasons(reasons)
             if gate.open or not (verification.passed or override.strip()):
                 raise keep
             if entering:

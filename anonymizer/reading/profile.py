@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anonymizer.errors import SchemaError
 from anonymizer.labelled.variable import Variable
 from anonymizer.reading.facts import ColumnFacts, profile
 from anonymizer.reading.patterns import (
@@ -47,13 +48,14 @@ SCALE = 9
 
 
 def suggest(
-    table: "pd.DataFrame | Mapping[str, pd.Series[Any]]",
+    table: pd.DataFrame | Mapping[str, Any],
     variables: Mapping[str, Variable] | None = None,
     facts: tuple[ColumnFacts, ...] | None = None,
 ) -> Schema:
     """Return a schema with a suggested role, kind, order and reason for every column, and a suggested target.
 
-    ``table``: with its ``facts``, the distinct values of each column will do, in which a missing one stands for all.
+    ``table``: a table, or a column of values by name; with its ``facts``, the distinct values of each column will do,
+    in which a missing one stands for all.
     ``variables``: what the file says of its columns: levels and their order are those of its codes. ``facts``: what
     :func:`profile` says of the table, where it is known.
 
@@ -285,7 +287,7 @@ def _with_weight(
 def suggest_again(
     schema: Schema,
     suggested: Schema,
-    table: "pd.DataFrame | Mapping[str, pd.Series[Any]]",
+    table: pd.DataFrame | Mapping[str, Any],
     variables: Mapping[str, Variable] | None = None,
     facts: tuple[ColumnFacts, ...] | None = None,
 ) -> Schema:
@@ -333,6 +335,25 @@ def _in_order(column: Column, table: "pd.DataFrame | Mapping[str, pd.Series[Any]
         return column
     order = natural_order(sorted({value_text(value) for value in values.dropna().unique()}))
     return column if order is None else replace(column, domain=order, ordered=True, suggested=True)
+
+
+def columns_without_role(table: pd.DataFrame, schema: Schema, keep: Sequence[str]) -> dict[str, str]:
+    """Return which insensitive columns look as if they told people apart, and why, a half-sentence each, but for those
+    that somebody gave this role: in their own words, or among ``keep``.
+
+    Raises :class:`SchemaError` for a column of ``keep`` that has another role.
+    """
+    for name in keep:
+        if name not in schema.insensitive:
+            raise SchemaError(
+                f"Column {name!r} cannot be kept as it is: it has another role, or is not in the table.",
+                column=name,
+                remedy="Name it once.",
+            )
+    suggested = suggest(table)
+    silent = [suggested[name] for name in schema.insensitive if name not in keep and not schema[name].own_reason]
+    harmless = (Role.INSENSITIVE, Role.SENSITIVE)
+    return {one.name: f"{one.name!r} looks {one.role} ({one.reason})" for one in silent if one.role not in harmless}
 
 
 def _suggestion(fact: ColumnFacts, values: "pd.Series[Any]", label: str = "") -> Column:

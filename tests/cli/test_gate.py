@@ -98,6 +98,16 @@ def test_reason_for_nothing__is_said(capsys: Capture) -> None:
     assert WHY not in error
 
 
+def test_reason_for_what_is_never_found__is_refused_with_the_keys_that_there_are(capsys: Capture) -> None:
+    assert make("--out", "out.csv", f"--reason=nosuchfinding={WHY}") == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "no finding 'nosuchfinding'" in error
+    assert all(key in error for key in KEYS)
+    assert WHY not in error
+    assert not files()
+
+
 def test_persons_with_several_rows__stop(capsys: Capture) -> None:
     visits(60, 1).to_csv("visits.csv", index=False)
     roles = ["--quasi-identifying", "age,sex,postcode,department,visit_date", "--sensitive", "diagnosis,cost"]

@@ -39,6 +39,25 @@ def test_project__of_a_packet_decides_next_years_file(capsys: Capture) -> None:
     assert capsys.readouterr().out.splitlines() == lines, "the packet itself says what its project says"
 
 
+def test_project__keeps_reasons_that_are_used_again(capsys: Capture) -> None:
+    assert make("--internal-packet", "own.zip", "--attack-seconds", "0.1") == 0
+    Path("last.json").write_bytes(members_of("own.zip")["project.json"])
+    reasons = json.loads(Path("last.json").read_text("utf-8"))["reasons"]
+    assert reasons
+    assert main(["anonymize", "people.csv", "--project", "last.json", "--report", "same.json"]) in (0, 1)
+    capsys.readouterr()
+    findings = json.loads(Path("same.json").read_text("utf-8"))["gate"]["findings"]
+    assert {one["key"]: one["reason"] for one in findings if one["reason"]} == reasons
+    key = next(iter(reasons))
+    command = ["anonymize", "people.csv", "--project", "last.json", "--report", "other.json"]
+    assert main([*command, f"--reason={key}=another reason for this year"]) in (0, 1)
+    findings = json.loads(Path("other.json").read_text("utf-8"))["gate"]["findings"]
+    assert {one["key"]: one["reason"] for one in findings}[key] == "another reason for this year"
+    capsys.readouterr()
+    assert main([*command, "--identifying", "occupation"]) in (0, 1)
+    assert "The project's reason for 'follows: occupation, age' is not used" in capsys.readouterr().err
+
+
 def test_project__of_a_packet_for_the_recipient_is_one_line(capsys: Capture) -> None:
     assert make("--packet", "out.zip", "--attack-seconds", "0.1") == 0
     capsys.readouterr()

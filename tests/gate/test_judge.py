@@ -1,5 +1,6 @@
 """The gate: each finding with a table that has it and one that has not, figures from pandas, repairs that close it."""
 
+import ast
 import json
 import shlex
 from dataclasses import replace
@@ -8,13 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anonymizer.errors import GuaranteeError
+from anonymizer.errors import AnonymizerWarning, GuaranteeError, ParameterError
 from anonymizer.flow import Flow
-from anonymizer.gate.finding import Finding, Gate, Repair, Severity, is_reason, names_text, verdict_of
+from anonymizer.gate.finding import Finding, Gate, Repair, Severity, is_reason, kind_of_key, names_text, verdict_of
 from anonymizer.pipeline import anonymize, run_flow
 from anonymizer.reading.samples import hospital, visits
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import Settings
+from tests.conftest import ROOT
 
 WHY = "agreed with Zqwxcanary on paper"
 N = 400
@@ -250,11 +252,17 @@ def test_names_kept_by_mistake__cannot_be_written_without_a_reason(tmp_path: obj
             write()
         assert "reasons=" in caught.value.remedy
         assert names()[0] not in str(caught.value)
-    for some in ({keys[0]: WHY}, {keys[0]: WHY, keys[1]: "two words"}, {"identifying: other": WHY}):
-        part = anonymize(table, schema, k=5, generalizer="uniform", reasons=some)
-        assert part.gate.open
-        with pytest.raises(GuaranteeError):
-            part.release.to_bytes()
+    with pytest.warns(AnonymizerWarning, match="'identifying: other'"):
+        part = anonymize(table, schema, k=5, generalizer="uniform", reasons={keys[0]: WHY, "identifying: other": WHY})
+    assert part.gate.open
+    with pytest.raises(GuaranteeError):
+        part.release.to_bytes()
+    for reason, says in (
+        ({keys[0]: WHY, keys[1]: "two words"}, "says too little"),
+        ({"identifing: pupil": WHY}, "no finding 'identifing: pupil'.*The findings are:.*identifying: pupil"),
+    ):
+        with pytest.raises(ParameterError, match=says):
+            anonymize(table, schema, k=5, generalizer="uniform", reasons=reason)
     done = anonymize(table, schema, k=5, generalizer="uniform", reasons=dict.fromkeys(keys, f"  {WHY}\n"))
     assert done.gate.open == ()
     assert done.gate.verdict == "Ready to release: 2 reasons given"
@@ -325,3 +333,19 @@ def test_repair__on_the_command_line_is_one_word_a_name() -> None:
     repair = Repair("Leave it out", roles=((name, Role.IDENTIFYING),), settings=(("l", 2),), missing=("n/a $x",))
     assert shlex.split(repair.options) == ["--identifying", name, "--l", "2", "--missing=n/a $x"]
     assert "'na; touch" in repair.options, "quoted, so that a shell runs nothing of it"
+
+
+def test_kinds__are_those_of_all_findings_that_are_made() -> None:
+    """A reason for what is of no kind is refused, so every key that the sources make must be of one."""
+    rooms = [*(ROOT / "anonymizer" / "gate").glob("*.py"), *(ROOT / "anonymizer" / "ledger").glob("*.py")]
+    texts = {
+        node.args[0].value if isinstance(node.args[0], ast.Constant) else node.args[0].values[0].value  # type: ignore[attr-defined]
+        for path in rooms
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding" and node.args
+        if isinstance(node.args[0], ast.Constant)
+        or (isinstance(node.args[0], ast.JoinedStr) and isinstance(node.args[0].values[0], ast.Constant))
+    }
+    assert len(texts) > 15
+    assert [text for text in texts if not kind_of_key(f"{text}:")] == []
+    assert not any(map(kind_of_key, ("", "nonsense", "nosuchfinding", 3, "unchanged by me")))
