@@ -49,7 +49,12 @@ def add_disclosure(subparsers: Any) -> None:
         "--tree", metavar="FILE",
         help="assess the tree of this file, with what it holds: Copse's JSON, skops, ONNX, PMML or rpart's text",
     )  # fmt: skip
-    command.add_argument("--criterion", default="gini", choices=MEASURES, help="gain-ratio with multiway splits only")
+    command.add_argument(
+        "--criterion",
+        default="gini",
+        choices=MEASURES,
+        help="what a good split lowers; gain-ratio with multiway splits only (default: gini)",
+    )
     command.add_argument("--splits", default="multiway", choices=["multiway", "binary"], help="a child a level, or two")
     command.add_argument("--max-depth", type=int, help="longest path of the tree (default: no limit)")
     command.add_argument(

@@ -43,6 +43,10 @@ REHEARSED = (
     "A rehearsal: cross-validated with repeatable noise on the rows themselves. The figure is not covered by the "
     "budget; publish it only when the table is public."
 )
+PAIR = (
+    "tables that differ in one person: one row beside two, or 99 equal rows beside these and another; each is hard on "
+    "other modes (default: one-and-two)"
+)
 WRITERS = {"json": rules_json, "csv": rules_csv, "txt": rules_text}
 
 
@@ -93,14 +97,14 @@ def add_forest(subparsers: Any) -> None:
     check = subparsers.add_parser("audit", help="try to refute the claim of each mode on neighbouring tables")
     check.add_argument("--mode", action="append", choices=list(MODES), help="repeatable (default: all)")
     check.add_argument("--epsilon", type=float, default=0.1, help="the claim that is tested (default: 0.1)")
-    check.add_argument("--trees", type=int, default=1)
-    check.add_argument("--max-depth", type=int, default=5)
+    check.add_argument("--trees", type=int, default=1, help="of each forest (default: 1)")
+    check.add_argument("--max-depth", type=int, default=5, help="most nodes on a path (default: 5)")
     check.add_argument("--classes", type=int, default=8, help="classes of the two tables (default: 8)")
-    check.add_argument("--pair", default="one-and-two", choices=list(PAIRS), help="which neighbouring tables")
+    check.add_argument("--pair", default="one-and-two", choices=list(PAIRS), help=PAIR)
     check.add_argument("--runs", type=int, default=20_000, help="runs on each of the two tables")
     check.add_argument("--confidence", type=float, default=0.999, help="of the lower bound (default: 0.999)")
     check.add_argument("--seed", type=int, help="repeatable noise instead of the noise of real releases")
-    check.add_argument("--json", action="store_true")
+    check.add_argument("--json", action="store_true", help="print the bounds as JSON")
     check.set_defaults(run=run_audit)
 
 
@@ -249,6 +253,8 @@ def run_audit(options: argparse.Namespace) -> int:
 def audit_line(finding: Finding) -> str:
     """Return one audit in words."""
     verdict = "REFUTED: it loses more than it claims" if finding.violated else "not refuted"
+    if not finding.tells:
+        verdict = "too few runs to tell"
     counted = f"{finding.hits[0]:,} and {finding.hits[1]:,} of {finding.runs:,} runs"
     return (
         f"{finding.mode:<18} claims {finding.epsilon:g}; at least {finding.lower_bound:.3f} "

@@ -57,7 +57,7 @@ from anonymizer.cli.reports import (
     write_reports,
 )
 from anonymizer.cli.risk import add_risk
-from anonymizer.cli.typed import typed_in
+from anonymizer.cli.typed import complaint, typed_in
 from anonymizer.cli.verify import add_verify
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.databases.address import Address, redacted
@@ -159,7 +159,7 @@ class OneLine(argparse.ArgumentParser):
     """A parser whose complaints are one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{self.prog}: {redacted(message)} (try --help)\n")
+        self.exit(BAD_INPUT, f"{self.prog}: {redacted(complaint(message))} (try --help)\n")
 
 
 def files_of(options: argparse.Namespace, what: str) -> dict[str, str | None]:

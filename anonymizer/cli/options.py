@@ -218,9 +218,9 @@ def limits_of(options: argparse.Namespace, claim: Claim | None) -> tuple[dict[st
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how the input (or the original) is read."""
-    parser.add_argument("--delimiter")
-    parser.add_argument("--encoding")
-    parser.add_argument("--decimal", choices=[".", ","])
+    parser.add_argument("--delimiter", help="what stands between the columns of delimited text")
+    parser.add_argument("--encoding", help="of delimited text, such as utf-8 or cp1252")
+    parser.add_argument("--decimal", choices=[".", ","], help="the decimal mark of numbers")
     parser.add_argument("--sheet", help="of a spreadsheet")
     parser.add_argument("--skip", type=int, metavar="N", help="lines, or rows of a sheet, above the names of columns")
     parser.add_argument("--no-header", dest="header", action="store_false", help="the first line is a row")

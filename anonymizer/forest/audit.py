@@ -108,11 +108,21 @@ class Finding:
         """``True`` where the claim is refuted at this confidence."""
         return self.lower_bound > self.epsilon
 
+    @property
+    def tells(self) -> bool:
+        """``True`` where the claim is refuted, or a loss that is larger by another ε would have been: the bound is less
+        than ε below the loss that was counted. Fewer runs cannot tell a private mode from one that is not."""
+        likely, unlikely = self.hits
+        return self.violated or (
+            unlikely > 0 < likely and math.log(likely / unlikely) - self.lower_bound < self.epsilon
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the finding, JSON-ready; no bound where the runs are too few for any."""
         bound = self.lower_bound if math.isfinite(self.lower_bound) else None
         return {
             "mode": self.mode, "epsilon": self.epsilon, "lower_bound": bound, "violated": self.violated,
+            "enough_runs": self.tells,
             "hits": list(self.hits), "runs": self.runs, "confidence": self.confidence, "pair": self.pair,
             "classes": self.n_classes, "trees": self.n_trees, "rehearsal": self.rehearsal,
         }  # fmt: skip

@@ -87,6 +87,9 @@ def audit_panel(ws: Workspace, order: Order) -> None:
     hits = (
         f"The outcome came {count(finding.hits[0])} and {count(finding.hits[1])} times in {count(finding.runs)} forests"
     )
+    if not finding.tells:
+        st.info(f"{hits}: too few to tell.", icon=":material/info:")
+        return
     if not math.isfinite(finding.lower_bound) or finding.lower_bound <= 0:
         st.info(f"{hits}: that shows no loss at all, with so many runs.", icon=":material/info:")
         return
