@@ -4,6 +4,7 @@ from anonymizer.arguments import public
 from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.checking.several import Proof, verify_together
 from anonymizer.checking.verify import MODELS, Check, Verification, verify
+from anonymizer.commands import release
 from anonymizer.cuts import Cuts
 from anonymizer.databases.read import read_database
 from anonymizer.engines import anonymize_files
@@ -60,6 +61,7 @@ read_codebook = public(read_codebook)
 read_release = public(read_release)
 read_database = public(read_database)
 read_table = public(read_table)
+release = public(release)
 singling_out = public(singling_out)
 suggest = public(suggest)
 verify = public(verify)
@@ -123,6 +125,7 @@ __all__ = [
     "read_release",
     "read_database",
     "read_table",
+    "release",
     "singling_out",
     "suggest",
     "verify",

@@ -3,6 +3,7 @@ be, or refused in one sentence that says which it is and what to do."""
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import wraps
 from os import PathLike
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.errors import ParameterError, SchemaError
+from anonymizer.pipeline import Result
 from anonymizer.reading.files import Reading
 from anonymizer.reading.profile import columns_without_role, with_natural_orders
 from anonymizer.schema import ONCE, Role, Schema, check_values
@@ -40,13 +42,17 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     def call(*arguments: P.args, **words: P.kwargs) -> R:
         values = bind(function.__name__, own, is_open, arguments, words)
         hints = hints_of(function)
+        kind = type(values["table"]) if "table" in values else None
         if isinstance(reading := values.get("table"), Reading):  # with all that the file says of the table
             beside = {"reading": reading, "variables": reading.variables}
             values = {name: value for name, value in beside.items() if name in hints} | values
         for name in sorted(values, key=lambda name: name not in FRAMES):  # tables first: schemas speak of them
             if name in hints:
                 values[name] = taken_as(values[name], hints[name], Place(function.__name__, name, values))
-        return function(**values)  # type: ignore[call-arg]
+        answer = function(**values)  # type: ignore[call-arg]
+        if isinstance(answer, Result) and kind is not None:
+            return replace(answer, came_as=kind)
+        return answer
 
     return call
 
@@ -267,7 +273,10 @@ def schema_of_roles(
 
     Raises :class:`SchemaError` for a column that nobody named and that looks as if it told people apart.
     """
-    single = {role.value: roles.pop(role.value)[0] for role in ONCE if len(roles.get(role.value) or ()) == 1}
+    several = [role.value for role in ONCE if len(roles.get(role.value) or ()) > 1]
+    if several:
+        raise SchemaError(f"Only one column can be the {several[0]}.", remedy="Make the others identifying.")
+    single = {role.value: roles.pop(role.value)[0] for role in ONCE if roles.get(role.value)}
     schema = Schema.of(table, **{"quasi_identifying": (), **roles, **single}, target=target)
     schema = with_natural_orders(schema, table)
     if looks := columns_without_role(table, schema, insensitive):

@@ -81,12 +81,11 @@ class Flow:
 
     ``against_original``: let the checker also compare with the table. ``reading``: how the table came in, for the
     report. ``rng``: for whatever a release draws; by default that follows from the user's key and the table.
-    ``reasons``: why the release may leave although something stands in the way, by the key of the
-    :class:`anonymizer.gate.finding.Finding`. ``stages``: answers to share, by stage and what it depends on: see
-    :meth:`but`. ``turn``: what stands around whatever is computed. ``population``: what is known of it, for limits on
-    risk and k-map, beside the sampling weights. ``earlier``: other releases, of this table or of the same people, which
-    the gate counts together with this one; ``keep``: make groups that keep those of this table. ``key``: of packing, by
-    default the user's. Stages raise :class:`anonymizer.errors.AnonymizerError`; one that failed is tried again.
+    ``reasons``: why the release may leave although something stands in the way, by the key of the finding. ``stages``:
+    answers to share, by stage and what it depends on: see :meth:`but`. ``turn``: what stands around whatever is
+    computed. ``population``: what is known of it beside sampling weights, for limits on risk and k-map. ``earlier``:
+    other releases, of this table or of the same people, counted together with this one; ``keep``: keep their groups.
+    ``key``: of packing, by default the user's. Stages raise AnonymizerError; one that failed is tried again.
     """
 
     def __init__(
@@ -108,6 +107,9 @@ class Flow:
             name: (key, LazyValue()) for name, key in keys.items()
         } | same
 
+    def __repr__(self) -> str:
+        return f"Flow with k = {self.settings.k:,}, {sum(map(self.ready, self._stages)):,} of its stages computed"
+
     def _dependency(self, name: str) -> Any:
         if name in ("schema", "quasi_identifying", "person"):
             return self.schema.bare if name == "schema" else getattr(self.schema, name)
@@ -124,8 +126,7 @@ class Flow:
         names = ("against_original", "reading", "rng", "turn", "key")
         same: dict[str, Any] = {name: getattr(self, name) for name in names}
         reasons, population = self.reasons if reasons is None else reasons, population or self.population
-        earlier = self.earlier if earlier is None else earlier
-        keep = self.keep if keep is None else keep
+        earlier, keep = self.earlier if earlier is None else earlier, self.keep if keep is None else keep
         same |= {"reasons": reasons, "population": population, "earlier": earlier, "keep": keep, "stages": self._stages}
         return type(self)(self.table, schema or self.schema, self.settings.but(**changes), **same)
 
@@ -168,8 +169,7 @@ class Flow:
         return stage in LONG or ("recipe" in needs and not self.ready("tree")) or chooses
 
     def expected(self, other: "Flow") -> float:
-        """Return the seconds that another flow will take for what is ready here and not there, as long as it took
-        here."""
+        """Return the seconds that another flow will take for what is ready here alone, as long as it took here."""
         places = ((self._stages[name][1], other._stages[name][1]) for name in DEPENDS)
         return sum(here.seconds for here, there in places if here.ready and not there.ready)
 

@@ -109,6 +109,9 @@ class Column:
     treat: str = ""
     importance: float = 1.0
 
+    def __repr__(self) -> str:
+        return f"Column {self.name!r}: {self.role}, {self.kind}"
+
     def __post_init__(self) -> None:
         try:
             self._normalize()
@@ -301,6 +304,11 @@ class Schema:
 
     columns: tuple[Column, ...]
     target: str | None = None
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self.names(role)):,} {role}" for role in Role if self.names(role)]
+        target = f", target {self.target!r}" if self.target else ""
+        return f"Schema of {len(self.columns):,} columns: {', '.join(parts)}{target}"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))

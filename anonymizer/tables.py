@@ -61,13 +61,15 @@ def remedy_for(value: Any) -> str:
     return "Use a DataFrame of pandas or polars, a table of Arrow, or a relation of DuckDB."
 
 
-def as_it_came(frame: pd.DataFrame, original: Any) -> Any:
-    """Return a table of pandas as the kind of table that ``original`` is: of polars where that is one, of Arrow where
-    it came by Arrow in any other way, else as it stands."""
-    if isinstance(original, pd.DataFrame) or not hasattr(original, "__arrow_c_stream__"):
+def as_it_came(frame: pd.DataFrame, kind: type) -> Any:
+    """Return a table of pandas as a table of some kind: of polars where that is a class of polars, of Arrow where it
+    has an Arrow stream in any other way, else as it stands."""
+    if issubclass(kind, pd.DataFrame) or not (
+        hasattr(kind, "__arrow_c_stream__") or hasattr(kind, "__arrow_c_array__")
+    ):
         return frame
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata()
-    polars = sys.modules.get("polars") if type(original).__module__.partition(".")[0] == "polars" else None
+    polars = sys.modules.get("polars") if kind.__module__.partition(".")[0] == "polars" else None
     return table if polars is None else polars.from_arrow(table)
 
 

@@ -57,6 +57,12 @@ class LinkageRisk:
     shares: NDArray[np.float64]
     records_of_share: NDArray[np.int64]
 
+    def __repr__(self) -> str:
+        return (
+            f"LinkageRisk of {self.records:,} rows in {self.groups:,} groups: {self.unique:,} unique, "
+            f"highest {self.highest:.4g}, mean {self.marketer:.4g}"
+        )
+
     def share_above(self, threshold: float) -> float:
         """Return the share of the rows whose own risk is above the threshold (0 to 1): 0 exactly when ``highest`` is
         not.

@@ -43,6 +43,10 @@ class Verification:
     left_out: int = 0
     unchanged: tuple[Unchanged, ...] = ()
 
+    def __repr__(self) -> str:
+        verdict = "passed" if self.passed else f"failed: {', '.join(check.name for check in self.failed)}"
+        return f"Verification of {self.rows:,} rows for k = {self.k:,}: {len(self.checks)} checks, {verdict}"
+
     @property
     def passed(self) -> bool:
         """True when no check failed. A figure that was not computed does not fail, and its check says so."""

@@ -1,7 +1,6 @@
 """``anonymize --packet FILE.zip`` and ``verify FILE.zip``: release packets from the terminal."""
 
 import argparse
-from dataclasses import asdict
 
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.cli.key import public_key
@@ -12,13 +11,10 @@ from anonymizer.flow import Flow
 from anonymizer.provenance.claim import roles_text
 from anonymizer.provenance.report import Report
 from anonymizer.provenance.signature import SigningKey
-from anonymizer.reading.profile import suggest
-from anonymizer.reporting.findings import Statement, findings_of
-from anonymizer.reporting.packet import PacketCheck, check_packet, members_of, packet_of, read_members, write_packet
-from anonymizer.reporting.pictures import inward_of
+from anonymizer.reporting.findings import Statement
+from anonymizer.reporting.outputs import flow_findings, packet_bytes
+from anonymizer.reporting.packet import PacketCheck, check_packet, members_of, read_members, write_packet
 from anonymizer.studies.attack import Attacks
-from anonymizer.whatif.next_year import profile_of
-from anonymizer.whatif.project import Project, outward, to_json
 
 OPTIONS = {"external": "packet", "internal": "internal_packet"}
 
@@ -54,28 +50,10 @@ def write_packets(
     progress: Progress,
 ) -> None:
     """Write packets of the release of a flow, each read back and checked. ``key``: signs them."""
-    inward = inward_of(flow, progress) if "internal" in paths else {}
-    findings = findings_of(report, flow.table, flow.released, attacks, **inward)
     for audience, path in paths.items():
-        variables = flow.reading.variables if flow.reading else {}
-        suggested = suggest(flow.table, variables)
-        project = to_json(project_of(flow, report, statement), suggested) if audience == "internal" else ""
-        packet = packet_of(
-            flow.leaving, findings, statement, audience, override=override, project=project, key=key, progress=progress
-        )
+        findings = flow_findings(flow, report, attacks, audience, progress)
+        packet = packet_bytes(flow, findings, statement, audience, override=override, key=key, progress=progress)
         write_packet(path, packet)
-
-
-def project_of(flow: Flow, report: Report, statement: Statement) -> Project:
-    """Return what was decided in a flow, as a project that may leave."""
-    reading = flow.reading
-    words = {name: text for name, text in asdict(statement).items() if isinstance(text, str) and text}
-    project = Project(
-        flow.schema, dict(flow.settings), table_name=reading.name if reading else "", records=len(flow.table),
-        reading=reading.options if reading else None, words=words, reasons=flow.reasons, last=profile_of(flow),
-        saved=report.provenance.time, keep=flow.keep,
-    )  # fmt: skip
-    return outward(project)
 
 
 def verify_packet(options: argparse.Namespace, data: bytes) -> int:

@@ -12,14 +12,10 @@ from anonymizer.flow import Flow
 from anonymizer.gate.finding import Finding, Gate, Severity
 from anonymizer.provenance.report import Report
 from anonymizer.releasing.files import write_file
-from anonymizer.reporting.dossier import document_of
-from anonymizer.reporting.findings import Approval, Statement, findings_of
-from anonymizer.reporting.html import to_html
-from anonymizer.reporting.pdf import to_pdf
-from anonymizer.reporting.pictures import inward_of
+from anonymizer.reporting.findings import Approval, Statement
+from anonymizer.reporting.outputs import ENDINGS, flow_findings, report_bytes
 from anonymizer.studies.attack import SECONDS, Attacks, attack_release
 
-ENDINGS = (".html", ".pdf", ".json")
 MARKS = {Severity.STOPS: "STOPS ", Severity.LOOK: "look  ", Severity.FINE: "ok    "}
 
 
@@ -78,16 +74,9 @@ def write_reports(
     paths: dict[str, Path], options: argparse.Namespace, flow: Flow, attacks: Attacks, report: Report
 ) -> None:
     """Write the reports. ``report``: of what was written, with its digest."""
-    inward = inward_of(flow) if "internal" in paths else {}
-    findings = findings_of(report, flow.table, flow.released, attacks, **inward)
-    statement = statement_of(options)
     for audience, path in paths.items():
-        if path.suffix.lower() == ".json":
-            write_file(path, report.to_json() if audience == "internal" else report.to_recipient_json())
-            continue
-        document = document_of(findings, statement, audience)
-        content = to_pdf(document) if path.suffix.lower() == ".pdf" else to_html(document).encode()
-        write_file(path, content)
+        findings = flow_findings(flow, report, attacks, audience)
+        write_file(path, report_bytes(findings, statement_of(options), audience, path.suffix))
 
 
 def add_gate(parser: argparse.ArgumentParser) -> None:

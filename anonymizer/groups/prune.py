@@ -41,6 +41,10 @@ class Pruning:
     smallest: NDArray[np.int64]
     satisfied: bool
 
+    def __repr__(self) -> str:
+        verdict = "" if self.satisfied else ", not satisfied"
+        return f"Pruning by {self.criterion} for k = {self.k:,}: {len(self.steps):,} steps{verdict}"
+
     @property
     def n_steps(self) -> int:
         """Number of steps q; after all of them the pruning is done."""

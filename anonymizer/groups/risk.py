@@ -43,6 +43,9 @@ class NodeRisk:
     error_risk: Floats
     numeric: NumericRisk | None = None
 
+    def __repr__(self) -> str:
+        return f"NodeRisk of {len(self.n):,} nodes"
+
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)

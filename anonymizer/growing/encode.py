@@ -162,6 +162,10 @@ class EncodedTable:
     person: NDArray[np.int32] | None = None
     people: "People | None" = None
 
+    def __repr__(self) -> str:
+        guide = "numbers" if self.by_numbers else f"target {self.target.name!r}" if self.target.name else "no target"
+        return f"EncodedTable of {self.n_records:,} rows in {len(self.encodings):,} columns, {guide}"
+
     def __post_init__(self) -> None:
         if self.person is not None:
             self.person.flags.writeable = False

@@ -71,6 +71,10 @@ class Tree:
     counted: bool = False
     persons: Persons = field(kw_only=True)
 
+    def __repr__(self) -> str:
+        leaves = int(self.is_leaf.sum())
+        return f"Tree of {self.n_nodes:,} nodes, {leaves:,} leaves, on {self.low.shape[1]:,} columns"
+
     def __post_init__(self) -> None:
         for part in (self, self.persons):
             for entry in fields(part):

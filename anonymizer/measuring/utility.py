@@ -286,6 +286,10 @@ class Utility:
     gcp_released: float
     left_out: int = 0
 
+    def __repr__(self) -> str:
+        error = "" if self.error is None else f", error {self.error:.4g}"
+        return f"Utility: loss {self.gcp:.4g} (GCP){error}, {self.left_out:,} rows left out"
+
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready."""
         return {

@@ -106,6 +106,13 @@ class FilesResult:
     made: Made = Made("")
     entry: tuple[int, str] | None = None
 
+    def __repr__(self) -> str:
+        where = "nothing written" if self.folder is None else f"written to {str(self.folder)!r}"
+        return (
+            f"FilesResult of {self.after.records:,} rows in {self.after.groups:,} groups, {where}\n"
+            f"{self.verification!r}\n{self.gate.verdict}"
+        )
+
     @property
     def ledger_sentence(self) -> str:
         """Which entry of a ledger the release is, "" where it is in none."""

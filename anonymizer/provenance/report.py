@@ -106,7 +106,7 @@ class Provenance:
         } | ({"keeps": [list(option) for option in self.keeps]} if self.keeps else {})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """Everything a reviewer needs beside the released file.
 

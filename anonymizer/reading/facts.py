@@ -49,6 +49,12 @@ class ColumnFacts:
     persons: int | None = None
     nobody: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return (
+            f"ColumnFacts of {self.name!r}: {self.kind}, {self.records:,} rows, {self.missing:,} missing, "
+            f"{self.distinct:,} different values"
+        )
+
     @property
     def present(self) -> int:
         """Records that have a value."""

@@ -114,6 +114,12 @@ class Reading:
     distinct: "Mapping[str, pd.Series[Any]] | None" = None
     in_pieces = False
 
+    def __repr__(self) -> str:
+        problems = f", {len(self.problems):,} notes" if self.problems else ""
+        return (
+            f"Reading of {self.name!r} ({self.format}): {self.n_records:,} rows, {len(self.names):,} columns{problems}"
+        )
+
     @property
     def n_records(self) -> int:
         """Number of records n."""

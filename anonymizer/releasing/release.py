@@ -86,6 +86,10 @@ class ReleasedColumn:
     declared: bool = False
     treat: str = ""
 
+    def __repr__(self) -> str:
+        form = f"{len(self.cells):,} different cells" if self.generalized else "values as they are"
+        return f"ReleasedColumn {self.name!r}: {self.role}, {self.kind}, {form}"
+
     @property
     def generalized(self) -> bool:
         """True when the column holds cells rather than values."""
@@ -165,6 +169,10 @@ class Release:
     numbers: str = "range"
     bars: tuple[str, ...] = ()
     one_way: Callable[[], bytes] | None = None
+
+    def __repr__(self) -> str:
+        bars = f", {len(self.bars):,} findings in the way" if self.bars else ""
+        return f"Release of {self.n_records:,} rows, {len(self.columns):,} columns, by {self.method}{bars}"
 
     @property
     def n_records(self) -> int:

@@ -62,6 +62,9 @@ class Attacks:
 
     outcomes: tuple[Outcome, ...]
 
+    def __repr__(self) -> str:
+        return "\n".join(f"{outcome.name}: {outcome.sentence}" for outcome in self.outcomes)
+
     def __getitem__(self, name: str) -> Outcome:
         return next(outcome for outcome in self.outcomes if outcome.name == name)
 
