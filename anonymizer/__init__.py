@@ -5,7 +5,9 @@ Start with :func:`anonymize`, or take its steps one by one: :func:`suggest`, :fu
 loaded before it is used, so that a process which only reads a file starts at once.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from anonymizer.cli.warm import choose_cache
@@ -14,6 +16,26 @@ if TYPE_CHECKING:
     from anonymizer.api import *  # noqa: F403
 
 choose_cache()  # before anything imports numba
+
+
+class Room(ModuleType):
+    """A room that has the name of what is done in it: called, it is that function of :mod:`anonymizer.api`."""
+
+    def __call__(self, *arguments: Any, **words: Any) -> Any:
+        name = self.__name__.rpartition(".")[2]
+        return getattr(import_module("anonymizer.api"), name)(*arguments, **words)
+
+
+class Package(ModuleType):
+    """This package, in which some rooms can be called; modules are set as attributes when they are first imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("disclosure", "forest", "hierarchy") and isinstance(value, ModuleType):
+            value.__class__ = Room
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = Package
 
 
 def __getattr__(name: str) -> Any:

@@ -3,8 +3,8 @@
 from anonymizer.arguments import public
 from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.checking.several import Proof, verify_together
-from anonymizer.checking.verify import MODELS, Check, Verification, verify
-from anonymizer.commands import release
+from anonymizer.checking.verify import MODELS, Check, Verification
+from anonymizer.commands import attack, disclosure, evaluate, forest, hierarchy, release, risk, verify
 from anonymizer.cuts import Cuts
 from anonymizer.databases.read import read_database
 from anonymizer.engines import anonymize_files
@@ -18,6 +18,7 @@ from anonymizer.errors import (
     ReadError,
     SchemaError,
 )
+from anonymizer.forest.audit import audit
 from anonymizer.groups.prune import Pruning, prune
 from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable, encode
@@ -35,7 +36,9 @@ from anonymizer.reading.facts import ColumnFacts, profile
 from anonymizer.reading.files import Reading, ReadOptions, read_table
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import SAMPLES
+from anonymizer.releasing.expand import expand
 from anonymizer.releasing.generalize import GENERALIZERS, generalize
+from anonymizer.releasing.one_way_file import OneWayFiles
 from anonymizer.releasing.release import Release, read_release
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION as __version__
@@ -44,6 +47,14 @@ from anonymizer.whatif.project import last_release
 from anonymizer.whatif.series import Series, first_release, next_release
 
 annotate = public(annotate)
+attack = public(attack)
+audit = public(audit)
+disclosure = public(disclosure)
+evaluate = public(evaluate)
+expand = public(expand)
+forest = public(forest)
+hierarchy = public(hierarchy)
+risk = public(risk)
 anonymize = public(anonymize)
 anonymize_files = public(anonymize_files)
 descend = public(descend)
@@ -87,6 +98,7 @@ __all__ = [
     "GuaranteeError",
     "Kind",
     "Ledger",
+    "OneWayFiles",
     "LinkageRisk",
     "NodeRisk",
     "ParameterError",
@@ -108,6 +120,14 @@ __all__ = [
     "Verification",
     "__version__",
     "annotate",
+    "attack",
+    "audit",
+    "disclosure",
+    "evaluate",
+    "expand",
+    "forest",
+    "hierarchy",
+    "risk",
     "anonymize",
     "anonymize_files",
     "descend",

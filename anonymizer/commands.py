@@ -1,12 +1,39 @@
 """What commands of the terminal do, as functions: each is as thin as its command, and shares the work with it."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from anonymizer.arguments import schema_of_roles
-from anonymizer.pipeline import Result, anonymize
+from anonymizer.arguments import public, schema_of_roles
+from anonymizer.attacks.joint import OverReleases, attack_releases
+from anonymizer.checking.released_file import read_file
+from anonymizer.checking.several import schema_there
+from anonymizer.checking.verify import Verification
+from anonymizer.checking.verify import verify as verify_rows
+from anonymizer.digests import digest
+from anonymizer.disclosure.brought import read_tree
+from anonymizer.disclosure.constraints import GrowingRule, Knowledge
+from anonymizer.disclosure.exposure import Exposure, assess
+from anonymizer.disclosure.outline import KeyedTree, keys_of, lay_keys, outline_of
+from anonymizer.errors import ParameterError, ReadError, SchemaError
+from anonymizer.flow import Flow
+from anonymizer.forest.cut_points import grow_private
+from anonymizer.forest.domains import domains_of, read_domains
+from anonymizer.forest.forest import Forest
+from anonymizer.growing.encode import EncodedTable, encode
+from anonymizer.growing.tree import Tree
+from anonymizer.hierarchy import Hierarchy
+from anonymizer.json_value import MAX_BYTES
+from anonymizer.measuring.comparison import as_table
+from anonymizer.pipeline import DrawnTree, Result, anonymize
+from anonymizer.population.sample import Population, SampleRisk, sample_risk
+from anonymizer.provenance.claim import claim_from
+from anonymizer.releasing.hierarchies import cut_hierarchy, public_hierarchy
+from anonymizer.schema import Schema
+from anonymizer.settings import Settings
+from anonymizer.studies.experiment import evaluate as evaluate_flow
 
 
 def release(
@@ -49,4 +76,226 @@ def release(
         table, quasi_identifying=quasi_identifying, sensitive=sensitive, identifying=identifying,
         insensitive=insensitive, target=target, kinds=kinds, domains=domains, ordered=ordered, **roles,
     )  # fmt: skip
-    return anonymize(table, schema, **settings)
+    return public(anonymize)(table, schema, **settings)
+
+
+def forest(
+    table: pd.DataFrame,
+    target: str,
+    epsilon: float = 1.0,
+    *,
+    mode: str = "strict",
+    domains: Mapping[str, Any] | str | Path | None = None,
+    from_data: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    identifying: Sequence[str] = (),
+    person: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+    cut_share: float = 0.0,
+    n_trees: int = 1,
+    max_depth: int = 5,
+    min_size: float = 100,
+) -> Forest:
+    """Return a differentially private forest that predicts a column, to publish instead of rows (F15); the command
+    ``forest``.
+
+    ``epsilon``: the privacy budget, spent once on all of it. ``mode``: a key of
+    :data:`anonymizer.forest.forest.MODES`; ``paper`` is not private. ``domains``: the public values of each column, or
+    the path of a JSON file of them; those of other columns are read from the table, and the forest says so;
+    ``from_data``: columns whose domain here was read from a table, too. ``columns``: those to split on, all by default;
+    ``identifying``, ``person``: never looked at. ``cut_share``: share of the budget that buys cut points.
+    ``n_trees``: each with another column at its root; ``max_depth``: most nodes on a path; ``min_size``: fewest noisy
+    rows of a divided node, where the mode asks for them. Its noise has no seed.
+
+    Raises :class:`SchemaError` for a column that is not there and a value outside its domain, and
+    :class:`ParameterError` for parameters outside their bounds.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]]
+    >>> domains = {"age": {"low": 0, "high": 120}, "sex": ["female", "male"]}
+    >>> private = an.forest(table, "diagnosis", 2.0, domains=domains)
+    >>> private.private, "diagnosis" in private.warnings[0]
+    (False, True)
+    """
+    if isinstance(domains, str | Path):
+        domains = read_domains(_bytes(domains))
+    schema = Schema.of(table, quasi_identifying=[], identifying=identifying, person=person, kinds=kinds)
+    domain = domains_of(table, target, domains, columns=columns, schema=schema).as_read(from_data)
+    growth = {"n_trees": n_trees, "max_depth": max_depth, "min_size": min_size}
+    return grow_private(table, domain, epsilon, cut_share=cut_share, mode=mode, **growth)[0]
+
+
+def disclosure(
+    tree: Tree | str | Path, table: pd.DataFrame | EncodedTable | None = None, schema: Schema | None = None, *,
+    rates: bool = True, totals: bool = False, rule: GrowingRule | None = None, starts: int = 3, exact: bool = False,
+) -> Exposure:  # fmt: skip
+    """Return what a published tree tells whoever knows everybody's quasi-identifiers (Z10); the command ``disclosure``.
+
+    ``tree``: the tree of a result, pruned; a grown one beside its ``table`` in codes; or the path of a published one
+    (JSON, PMML, skops, ONNX, rpart's text) beside the ``table`` (n rows) and its ``schema``. ``rates``, ``totals``:
+    whether error rates and class totals are published; ``rule``: how it was grown, where that is known. ``starts``: of
+    the solver. ``exact``: count whole people as well. Posteriors are probabilities, divergences nats.
+
+    Raises :class:`ParameterError` without a categorical target of two values, or a tree of another table, and
+    :class:`ReadError` for a file that cannot be read.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]]
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=100)
+    >>> 0 < an.disclosure(result.tree).highest_posterior <= 1
+    True
+    """
+    knowledge = Knowledge(rates, totals, rule)
+    laid: KeyedTree
+    if isinstance(tree, DrawnTree) and table is None:
+        keys = keys_of(tree.flow.encoded)
+        laid = lay_keys(outline_of(tree, keys.encodings, tree.flow.pruning.cut()), keys)
+        return assess(laid, knowledge, starts=starts, exact=exact)
+    if table is None or (isinstance(table, pd.DataFrame) and schema is None):
+        what = "disclosure() lacks the table that the tree was made from, and its schema."
+        raise ParameterError(what, remedy="Give both, or encode(table, schema).")
+    encoded = table if isinstance(table, EncodedTable) else encode(table, schema)  # type: ignore[arg-type]
+    keys = keys_of(encoded)
+    if isinstance(tree, Tree):
+        laid = lay_keys(outline_of(tree, keys.encodings), keys)
+    else:
+        brought = read_tree(_bytes(tree), keys, apart=True)
+        laid, knowledge = brought.tree, knowledge if rule is not None else brought.knowledge
+    return assess(laid, knowledge, starts=starts, exact=exact)
+
+
+def evaluate(
+    table: pd.DataFrame, schema: Schema, *, k: Sequence[int] = (10, 20, 30), folds: int = 10,
+    groupings: Sequence[str] = (), generalizers: Sequence[str] = ("uniform", "pack"), only: int | None = None,
+    sample: int | None = None, seed: int = 0, **settings: Any,
+) -> pd.DataFrame:  # fmt: skip
+    """Return the mean of every measure for each grouping with each generalizer at each k, cross-validated, a row each;
+    the command ``evaluate``.
+
+    ``only``: folds to run of so many ``folds``; ``sample``: rows that take part, drawn by ``seed``; ``settings``: what
+    all of these share, such as ``l=2``. Measures are named and have units in
+    :data:`anonymizer.measuring.measures.MEASURES`. Raises what :func:`anonymizer.studies.experiment.evaluate` raises.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
+    >>> an.evaluate(table, schema, k=[5], folds=3, only=1, generalizers=["uniform"])["k"].tolist()
+    [1, 5, 5]
+    """
+    ks = [k] if isinstance(k, int) else k
+    how: dict[str, Any] = {"groupings": groupings, "generalizers": generalizers, "sample": sample, "seed": seed}
+    return as_table(evaluate_flow(Flow(table, schema, Settings(**settings)), folds=folds, ks=ks, run=only, **how))
+
+
+def risk(
+    table: pd.DataFrame, schema: Schema, *, population: pd.DataFrame | None = None, fraction: float | None = None,
+    wildcard: bool = False,
+) -> SampleRisk:  # fmt: skip
+    """Return how risky a table (n rows) is as it stands, as a sample of its population; the command ``risk``.
+
+    ``population``: a row a person, or numbers in a column ``count``; ``fraction``: the share of the population in the
+    table, 0 to 1; ``wildcard``: a missing value agrees with every value. Risks are probabilities.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]]
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
+    >>> an.risk(table, schema, fraction=0.05).alone
+    5
+    """
+    return sample_risk(table, schema, Population(fraction, population, wildcard))
+
+
+def hierarchy(table: pd.DataFrame, schema: Schema, column: str, of: str = "cuts", **settings: Any) -> Hierarchy:
+    """Return the groups of a column's values as a hierarchy, whose ``to_csv()`` ARX reads; the command ``hierarchy``.
+
+    ``of``: "cuts", its public cuts, or "tree", the pruned tree that grows under ``settings``. Raises
+    :class:`SchemaError` for a column without such groups, :class:`ParameterError` for another ``of``.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]]
+    >>> roles = {"quasi_identifying": ["age", "sex"], "sensitive": "diagnosis"}
+    >>> schema = an.Schema.of(table, **roles, domains={"age": (0, 120)})
+    >>> len(an.hierarchy(table, schema, "age", "tree", k=50).words) > 1
+    True
+    """
+    if of not in ("cuts", "tree"):
+        raise ParameterError(f"There is no hierarchy of {of!r}.", value=of, remedy="Choose cuts or tree.")
+    own = schema[column]
+    if of == "cuts":
+        return public_hierarchy(own)
+    if own.name not in schema.quasi_identifying:
+        what = f"{own.name!r} is not quasi-identifying, so no tree groups it."
+        raise SchemaError(what, column=own.name, remedy="Choose a quasi-identifying column.")
+    flow = Flow(table, schema, Settings(**settings))
+    return cut_hierarchy(own, flow.pruning, flow.encoded.encodings)
+
+
+def attack(
+    releases: Sequence[pd.DataFrame], schema: Schema | Sequence[Schema], *, k: int = 10,
+    original: pd.DataFrame | None = None,
+) -> OverReleases:  # fmt: skip
+    """Return what several released tables of the same people tell together; the command ``attack``. For one release
+    there is ``result.attack()``.
+
+    ``schema``: of all tables, or of each; ``k``: candidates that everybody should have; ``original``: the table (n
+    rows) that all were made from, beside which it is counted. Raises :class:`ParameterError` for fewer than two.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]]
+    >>> first = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> other = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=15)
+    >>> an.attack([first.table, other.table], first.schema).names
+    ('1', '2 to 9', '10 to 19', '20 and more')
+    """
+    schemas = [schema] * len(releases) if isinstance(schema, Schema) else list(schema)
+    if len(schemas) != len(releases):
+        what = f"There are {len(releases):,} releases and {len(schemas):,} schemas."
+        raise ParameterError(what, remedy="Give one schema for all, or one for each.")
+    own = [schema_there(one, table) for one, table in zip(schemas, releases, strict=True)]
+    return attack_releases(list(releases), own, k, original)
+
+
+def verify(
+    released: pd.DataFrame | str | Path, schema: Schema | None = None, *, k: int | None = None,
+    report: str | Path | None = None, **how: Any,
+) -> Verification:  # fmt: skip
+    """Return every check of a release, computed again; the command ``verify``.
+
+    ``released``: the released rows, or the path of a file of them. ``schema``: their roles and kinds; ``k``: rows that
+    a group must have. ``report``: the JSON report of the file, which has both, and every other limit; what is said here
+    goes before it. ``how``: the original and other limits, of :func:`anonymizer.checking.verify.verify`.
+
+    Raises :class:`ParameterError` where neither a report nor ``k`` says what is required, and for a file that is not
+    the one that the report speaks of; :class:`ReadError` for a file that cannot be read.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]]
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> an.verify(result.table, result.schema, k=10, original=table).passed
+    True
+    """
+    claim = None if report is None else claim_from(report)
+    limits: dict[str, Any] = {} if claim is None else {**claim.held_to, "left_out": claim.left_out}
+    limits |= how if k is None else {**how, "k": k}
+    own = schema if schema is not None or claim is None else claim.schema
+    if own is None or "k" not in limits:
+        lacks = " and ".join(["schema"] * (own is None) + ["k"] * ("k" not in limits))
+        raise ParameterError(f"verify() lacks {lacks}.", remedy="Give it, or the report: report='report.json'.")
+    if isinstance(released, pd.DataFrame):
+        return public(verify_rows)(released, own, **limits)
+    content = _bytes(released)
+    file = read_file(content)
+    labels = claim is not None and claim.knows_labels
+    file = file.under(own, labels=labels, stored=claim is not None, sets=None if claim is None else claim.sets)
+    if claim is not None and (others := claim.differences(digest(content), len(file.rows), own)):
+        raise ParameterError(f"{Path(released).name} is not what the report speaks of: {others[0]}")
+    return public(verify_rows)(file.rows, own, beside=file.beside, unjudged=file.unjudged, **limits)
+
+
+def _bytes(path: str | Path) -> bytes:
+    """Return the bytes of a file. Raises :class:`ReadError` where it cannot be opened."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ReadError(f"{Path(path).name} cannot be opened: {error.strerror}.", remedy="Check the path.") from error

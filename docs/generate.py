@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import anonymizer
+from anonymizer import api as names
 
 DOCS = Path(__file__).resolve().parent
 SIGN = "\f\n"
@@ -42,7 +43,7 @@ def main() -> None:
 
 def api() -> str:
     """Return the page of all public names, in sections."""
-    things = {name: getattr(anonymizer, name) for name in anonymizer.__all__ if not name.startswith("_")}
+    things = {name: getattr(names, name) for name in anonymizer.__all__ if not name.startswith("_")}
     parts = [TOP]
     for title, belongs in SECTIONS:
         parts.append(f"## {title}\n")

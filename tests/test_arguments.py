@@ -14,6 +14,7 @@ import pytest
 from sklearn.base import clone
 
 import anonymizer as an
+from anonymizer import api
 from anonymizer.arguments import hints_of
 from anonymizer.schema import Kind, Role
 from anonymizer.tables import as_it_came, frame_of
@@ -216,6 +217,14 @@ SLIPS: dict[str, tuple[Callable[[], Any], str]] = {
         r"'pruning' of generalize\(\) is a Tree.*prune\(tree, risk\)",
     ),
     "k in words": (lambda: an.verify(TABLE, SCHEMA, k="ten"), r"'k' of verify\(\) is a text, not a whole number"),
+    "a file that is not there": (lambda: an.verify("nowhere.csv", SCHEMA, k=5), "nowhere.csv cannot be opened"),
+    "a report that is not there": (lambda: an.verify(TABLE, report="nowhere.json"), "nowhere.json.*opened"),
+    "no table of a tree": (lambda: an.disclosure(grown()[1]), "lacks the table.*encode"),
+    "a table for a tree": (lambda: an.disclosure(TABLE, TABLE), r"'tree' of disclosure\(\) is a DataFrame"),
+    "no target": (lambda: an.forest(TABLE, "illness"), "'illness'"),
+    "no audience": (lambda: an.hierarchy(TABLE, SCHEMA, "age", "guesses"), "'guesses'.*cuts or tree"),
+    "one release": (lambda: an.attack([TABLE], SCHEMA), "Only one release"),
+    "schemas of others": (lambda: an.attack([TABLE, TABLE], [SCHEMA]), "2 releases and 1 schemas"),
     "no k": (lambda: an.verify(TABLE, SCHEMA), r"verify\(\) lacks k"),
     "no column": (lambda: an.linkage_risk(TABLE, "agee"), "no column 'agee'"),
     "numbers as columns": (lambda: an.linkage_risk(TABLE, [1]), "'columns'.*not names of columns"),
@@ -276,13 +285,13 @@ def test_one_earlier_release__is_a_list_of_it() -> None:
 
 def functions() -> list[str]:
     """The public functions."""
-    return [name for name in an.__all__ if inspect.isfunction(getattr(an, name))]
+    return [name for name in an.__all__ if inspect.isfunction(getattr(api, name))]
 
 
 @pytest.mark.parametrize("name", functions())
 def test_public_functions__tell_what_their_arguments_are(name: str) -> None:
     """Every public function checks what it is given, so no parameter may be declared in a way that cannot be read."""
-    function = getattr(an, name)
+    function = getattr(api, name)
     parameters = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
     hints = hints_of(function)
     assert hasattr(function, "__wrapped__"), "the function is not checked"
@@ -293,7 +302,7 @@ def test_public_functions__tell_what_their_arguments_are(name: str) -> None:
 
 @pytest.mark.parametrize("name", functions())
 def test_public_functions__refuse_what_is_of_no_kind(name: str) -> None:
-    function = getattr(an, name)
+    function = getattr(api, name)
     parameters = list(inspect.signature(function).parameters.values())
     first = parameters[0]
     lacks = {one.name: object() for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD}

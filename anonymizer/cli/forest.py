@@ -19,7 +19,7 @@ from anonymizer.cli.options import (
 )
 from anonymizer.errors import ParameterError
 from anonymizer.forest.audit import PAIRS, Finding, audit
-from anonymizer.forest.cut_points import buy_cuts
+from anonymizer.forest.cut_points import grow_private
 from anonymizer.forest.domains import Domains, code, domains_of, read_domains
 from anonymizer.forest.forest import (
     MODES,
@@ -27,11 +27,9 @@ from anonymizer.forest.forest import (
     ONE_ROW,
     Forest,
     grow_and_measure,
-    grow_forest,
     rehearsed_accuracy,
     require_growth,
 )
-from anonymizer.forest.mechanisms import Budget
 from anonymizer.forest.rules import promise, rules_csv, rules_json, rules_of, rules_text
 from anonymizer.ledger.ledger import Ledger
 from anonymizer.reading.files import Reading
@@ -150,12 +148,8 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
     schema = schema_of(reading, options)
     domains = public_domains(reading, schema, options)
     person = options.person or suggest(reading.frame).person
-    paid, table = Budget(options.epsilon), code(reading.frame, domains)
+    table = code(reading.frame, domains)
     charge(reading, schema, domains, person, options)
-    if options.cut_share:
-        domains = buy_cuts(reading.frame, domains, paid, options.cut_share * options.epsilon)
-        table = code(reading.frame, domains)
-    left = options.epsilon - paid.spent
     extra: dict[str, Any] = {}
     if options.hold_out is not None:
         trial = grow_and_measure(table, options.epsilon, test_share=options.hold_out, **parameters)
@@ -168,8 +162,9 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
             "note": "Private: each row was seen by the forest or by the measurement, so both cost the budget once.",
         }
     else:
-        forest = grow_forest(table, options.epsilon, budget=paid, **parameters)
+        forest, table = grow_private(reading.frame, domains, options.epsilon, cut_share=options.cut_share, **parameters)
     if options.folds is not None:
+        left = options.epsilon * (1 - options.cut_share if table.domains != domains else 1)
         scores = rehearsed_accuracy(table, left, folds=options.folds, seed=options.seed, **parameters)
         extra |= {
             "accuracy": float(scores.mean()),
@@ -180,7 +175,7 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
     rules = rules_of(forest)
     if options.rules:
         write_file(options.rules, WRITERS[ending](forest, rules))
-    described = forest.to_dict() | {"rules": len(rules), "questions": questions_of(domains)} | extra
+    described = forest.to_dict() | {"rules": len(rules), "questions": questions_of(table.domains)} | extra
     if person is not None:
         described["warnings"] = [ONE_ROW.format(person=person), *described["warnings"]]
     if options.json:

@@ -13,10 +13,8 @@ from anonymizer.cli.options import (
     schema_of,
     settings_of,
 )
-from anonymizer.errors import SchemaError
-from anonymizer.flow import Flow
+from anonymizer.commands import hierarchy
 from anonymizer.releasing.files import write_file
-from anonymizer.releasing.hierarchies import cut_hierarchy, public_hierarchy
 
 
 def add_hierarchy(subparsers: Any) -> None:
@@ -38,16 +36,8 @@ def run_hierarchy(options: argparse.Namespace) -> int:
     """Write the hierarchy; return 0."""
     reading = reading_of(options.input, options)
     schema = schema_of(reading.frame, options, reading.variables)
-    column = schema[options.column]
-    if options.of == "tree":
-        if column.name not in schema.quasi_identifying:
-            what = f"{column.name!r} is not quasi-identifying, so no tree groups it."
-            raise SchemaError(what, column=column.name, remedy="Choose a quasi-identifying column.")
-        flow = Flow(reading.frame, schema, settings_of(options))
-        hierarchy = cut_hierarchy(column, flow.pruning, flow.encoded.encodings)
-    else:
-        hierarchy = public_hierarchy(column)
-    write_file(options.out, hierarchy.to_csv())
-    groups = len(hierarchy.words)
-    print(f"{len(hierarchy.values):,} values in {groups:,} groups of several. Written: {options.out}")
+    groups_of = hierarchy(reading.frame, schema, options.column, options.of, **settings_of(options))
+    write_file(options.out, groups_of.to_csv())
+    groups = len(groups_of.words)
+    print(f"{len(groups_of.values):,} values in {groups:,} groups of several. Written: {options.out}")
     return 0

@@ -172,7 +172,12 @@ def audit(
     The event is "the answers speak for one table by at least so much": a log-likelihood ratio, exact for the modes of
     F15 and ``scorecard``, approximate for ``strict`` and ``best`` (any event gives a valid bound; a better one gives a
     larger bound). ``seed``: with one, repeatable noise; without, the noise of real releases. ``progress``: called now
-    and then with a share from 0 to 1; an exception that it raises ends the audit.
+    and then with a share from 0 to 1; an exception that it raises ends the audit. Raises :class:`ParameterError` for an
+    unknown pair, fewer than 2 classes or fewer than 100 runs.
+
+    >>> import anonymizer as an
+    >>> an.audit("strict", 0.1, runs=100, seed=1).tells
+    False
     """
     if pair not in PAIRS or runs < 100 or n_classes < 2:
         raise ParameterError(

@@ -5,13 +5,15 @@ the records are; cuts are then placed so that each range holds about the same nu
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError
-from anonymizer.forest.domains import MISSING, N_BINS, Attribute, Domains
+from anonymizer.forest.domains import MISSING, N_BINS, Attribute, CodedTable, Domains, code
+from anonymizer.forest.forest import Forest, grow_forest
 from anonymizer.forest.mechanisms import Budget, Noise, SecureNoise
 
 N_CELLS = 64
@@ -41,6 +43,21 @@ def buy_cuts(
             attribute.name, cuts, missing=MISSING in attribute.levels, public=attribute.public
         )
     return replace(domains, attributes=tuple(better.get(each.name, each) for each in domains.attributes))
+
+
+def grow_private(
+    table: pd.DataFrame, domains: Domains, epsilon: float, *, cut_share: float = 0.0, **growth: Any
+) -> tuple[Forest, CodedTable]:
+    """Return a forest of a table (n rows) that costs ``epsilon`` in all, and the table in the codes that it was grown
+    on. ``cut_share``: the share of that which buys cut points first, from 0 to below 1; ``growth``: of
+    :func:`anonymizer.forest.forest.grow_forest`. Raises :class:`ParameterError` for another share."""
+    if not 0 <= cut_share < 1:
+        raise ParameterError("The share for cut points must be from 0 to below 1.", remedy="0.1 is usual.")
+    paid = Budget(epsilon)
+    if cut_share:
+        domains = buy_cuts(table, domains, paid, cut_share * epsilon)
+    coded = code(table, domains)
+    return grow_forest(coded, epsilon, budget=paid, **growth), coded
 
 
 def cell_counts(values: "pd.Series[float]", low: float, high: float) -> NDArray[np.int64]:

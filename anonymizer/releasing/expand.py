@@ -38,11 +38,12 @@ def expand(
     levels that the schema declares, equally, or missing where it declares none; an interval counts as its middle, or as
     its end where it is open. A number is itself, a mean or median that number; dates alike.
 
+    >>> import anonymizer as an, pandas as pd
     >>> table = pd.DataFrame({"job": ["unskilled:4+technical:1"], "age": ["[30, 40]"], "income": [52.0]})
-    >>> schema = Schema.of(
+    >>> schema = an.Schema.of(
     ...     table, quasi_identifying=["job", "age"], sensitive=["income"], kinds={"age": "numeric"}
     ... )
-    >>> expand(table, schema)
+    >>> an.expand(table, schema)
              job   age  income  weight
     0  unskilled  35.0    52.0     0.8
     1  technical  35.0    52.0     0.2
