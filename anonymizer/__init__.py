@@ -40,6 +40,8 @@ sys.modules[__name__].__class__ = Package
 
 def __getattr__(name: str) -> Any:
     """Return a public name; raises :class:`AttributeError` for what is none."""
+    if name == "sklearn":
+        return import_module("anonymizer.sklearn")
     api = import_module("anonymizer.api")
     if name != "__all__" and name not in getattr(api, "__all__", ()):
         raise AttributeError(f"module 'anonymizer' has no attribute {name!r}")
