@@ -230,6 +230,12 @@ def anonymize(
 
     Raises :class:`GuaranteeError` when the table has fewer than k records, :class:`ParameterError` for a setting that
     is not one and a reason for what is never found, and whatever the stages raise.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]]
+    >>> roles = {"age": "quasi-identifying", "sex": "quasi-identifying", "diagnosis": "sensitive"}
+    >>> an.anonymize(table, roles, k=10).verification.k_anonymous
+    True
     """
     if keep and not earlier:
         raise ParameterError("No earlier release is given that could be kept.", remedy="Give its result as earlier.")

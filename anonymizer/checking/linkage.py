@@ -206,6 +206,10 @@ def linkage_risk(
     whose each record is, -1 for nobody's, where records are not persons; a population has one record for each.
     Without columns all records look alike. Raises :class:`SchemaError` when a column is not there, and
     :class:`ParameterError` when the population has fewer records of a class than the table.
+
+    >>> import anonymizer as an
+    >>> an.linkage_risk(an.SAMPLES["hospital"].load(), ["age", "sex"])
+    LinkageRisk of 2,000 rows in 198 groups: 5 unique, highest 1, mean 0.099
     """
     classes = look_alikes(frame, columns)
     risk = risk_of_classes(classes, person)
@@ -313,6 +317,10 @@ def singling_out(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, int]:
     """Return for each column, how many records are unique on all columns but would not be without this one.
 
     Exact at any size: no sampling, no hash that could collide. The work is about that of p + 1 countings of classes.
+
+    >>> import anonymizer as an
+    >>> an.singling_out(an.SAMPLES["hospital"].load(), ["age", "sex"])
+    {'age': 5, 'sex': 5}
     """
     return singled_out({name: _column_key(frame, name) for name in columns}, len(frame))
 

@@ -209,6 +209,12 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
     Raises :class:`SchemaError` when the schema does not fit the table and :class:`EncodeError`, with column and
     row, for an infinite number, a number or level outside the declared domain, text in a numeric column, or
     more levels than ``max_codes``.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]]
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
+    >>> an.encode(table, schema)
+    EncodedTable of 2,000 rows in 2 columns, target 'diagnosis'
     """
     schema.check(table)
     if len(table) == 0:

@@ -61,6 +61,10 @@ def suggest(
 
     The target is the sensitive column that most looks like the outcome under study: named so, with few levels,
     or last in the table. Raises :class:`SchemaError` like :func:`profile`.
+
+    >>> import anonymizer as an
+    >>> an.suggest(an.SAMPLES["hospital"].load())["age"]
+    Column 'age': quasi-identifying, numeric
     """
     facts = facts or profile(pd.DataFrame(table))
     labels = {name: variable.label for name, variable in (variables or {}).items()}
