@@ -31,6 +31,7 @@ from anonymizer.measuring.utility import Utility, measure
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.run import FilesResult
 from anonymizer.pipeline import Result, anonymize
+from anonymizer.plan.plan import Plan
 from anonymizer.provenance.report import Provenance, Report
 from anonymizer.reading.facts import ColumnFacts, profile
 from anonymizer.reading.files import Reading, ReadOptions, read_table
@@ -102,6 +103,7 @@ __all__ = [
     "LinkageRisk",
     "NodeRisk",
     "ParameterError",
+    "Plan",
     "Proof",
     "Provenance",
     "Pruning",

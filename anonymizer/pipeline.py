@@ -39,6 +39,7 @@ from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.ledger.ledger import Ledger
 from anonymizer.measuring.utility import Utility
+from anonymizer.plan.plan import Plan
 from anonymizer.population.sample import WHOLE, Population
 from anonymizer.provenance.report import Report
 from anonymizer.provenance.signature import SigningKey
@@ -187,7 +188,7 @@ STEPS = (
 
 def anonymize(
     table: pd.DataFrame,
-    schema: Schema,
+    schema: Schema | Plan,
     *,
     against_original: bool = True,
     reading: Reading | None = None,
@@ -201,6 +202,7 @@ def anonymize(
 ) -> Result:
     """Return a verified release of the table, its report, and every stage on the way to them.
 
+    ``schema``: roles, kinds and domains; or a plan, which says settings and ``reasons``, too, where these are not said.
     ``settings``: any of :data:`anonymizer.settings.SETTINGS` by name, such as ``k=20, grouping="error-risk"``.
     ``criterion``: what guides the splits of the tree: ``detail``, the default, cuts where least is lost and never looks
     at what is sensitive; ``entropy``, ``gini``, and ``sse`` of all numeric sensitive columns together serve the target;
@@ -239,6 +241,10 @@ def anonymize(
     """
     if keep and not earlier:
         raise ParameterError("No earlier release is given that could be kept.", remedy="Give its result as earlier.")
+    if isinstance(schema, Plan):
+        settings, reasons = {**schema.settings, **settings}, schema.answers if reasons is None else reasons
+        population = schema.population_data() if population is WHOLE else population
+        schema = schema.schema_for(table, None if reading is None else reading.variables)
     before = [earlier] if isinstance(earlier, Ledger) else list(earlier)
     flow = Flow(
         table,

@@ -19,7 +19,7 @@ import numpy as np
 from anonymizer.pipeline import Result
 
 FILE = Path(__file__).with_suffix(".json")
-ABSENT = ("software", "run", "provenance")
+ABSENT = ("software", "run", "provenance", "plan")
 """What a report says of the program and the moment."""
 
 

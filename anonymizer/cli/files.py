@@ -18,6 +18,7 @@ from anonymizer.cli.options import (
     schema_of,
     settings_of,
 )
+from anonymizer.cli.project import decided_in_pieces
 from anonymizer.cli.reports import print_gate
 from anonymizer.cli.typed import typed_roles, with_typed
 from anonymizer.databases.address import Address
@@ -169,8 +170,8 @@ def run_files(options: argparse.Namespace, progress: Progress) -> int:
     reading = read_options(options)
     table = open_table(options.input, options=reading)
     rows = first_rows(table, FIRST, reading)
-    schema = schema_of(rows, options, whole=False)
-    if not options.schema:
+    schema = decided_in_pieces(options, rows) if options.decisions else schema_of(rows, options, whole=False)
+    if not (options.schema or options.decisions):
         require_roles(rows, schema, options.keep)
     reasons = dict(text.partition("=")[::2] for text in options.reason)
     cluster = {name: getattr(options, name) for name in CLUSTER if getattr(options, name) is not None}
@@ -217,6 +218,8 @@ def run_verify_folder(options: argparse.Namespace, progress: Progress) -> int:
     place = released_place(options.input)
     manifest = read_manifest(place)
     own, whose = (schema_from(options.schema), "schema") if options.schema else (None, "report" if claim else "folder")
+    if options.decisions:
+        own, whose = options.decisions.plan.schema_alone({}), "plan"
     schema = with_typed(own or (claim.schema if claim is not None else dictionary_schema(place)), options, whose)
     limits, others = limits_of(options, claim)
     if limits.pop("suppression"):

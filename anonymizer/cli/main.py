@@ -9,6 +9,7 @@ import io
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -44,7 +45,8 @@ from anonymizer.cli.options import (
     take_addresses,
 )
 from anonymizer.cli.packet import add_packet, packet_paths, write_packets
-from anonymizer.cli.project import open_project, print_changes, print_then_and_now
+from anonymizer.cli.plan import add_check, add_diff, add_init, add_release
+from anonymizer.cli.project import add_plan, decided, print_changes, print_then_and_now, say_what_is_new, take_decisions
 from anonymizer.cli.reports import (
     add_gate,
     add_reports,
@@ -108,6 +110,8 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
 def in_pieces(_: bytes, words: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Return the exit status of a command on a table in pieces, and what it printed."""
     options = parsed(words["arguments"])
+    with redirect_stderr(io.StringIO()):  # said already, where this process was started from
+        take_decisions(options)
     errors, printed = io.StringIO(), io.TextIOWrapper(io.BytesIO(), words["encoding"], "backslashreplace", "")
     run_pieces = run_files if options.command == "anonymize" else run_verify_folder
     with redirect_stderr(errors), redirect_stdout(printed):
@@ -119,6 +123,7 @@ def in_pieces(_: bytes, words: dict[str, Any], progress: Progress) -> dict[str, 
 def run(options: argparse.Namespace) -> int:
     """Run the command that the options name, and return its exit status; errors of the input become one line."""
     try:
+        take_decisions(options)
         take_addresses(options)
         require_different_files(files_of(options, "reads"), files_of(options, "writes"))
         if needs_loops(options) and not is_compiled():
@@ -185,9 +190,16 @@ def add_anonymize(subparsers: Any) -> None:
     """Add the command."""
     make = subparsers.add_parser("anonymize", help="from a table to a checked release and its report")
     make.add_argument(
-        "input",
-        help="csv, json, parquet, feather, xlsx, sav, dta, sas7bdat, xpt; sample:NAME; or the address of a database",
-    )
+        "input", nargs="?",
+        help="csv, json, parquet, feather, xlsx, sav, dta, sas7bdat, xpt; sample:NAME; or the address of a database "
+        "(default: that of --plan)",
+    )  # fmt: skip
+    add_plan(make)
+    add_run(make)
+
+
+def add_run(make: argparse.ArgumentParser) -> None:
+    """Add the options of a run."""
     add_roles(make)
     add_codebook(make)
     add_cuts(make)
@@ -197,7 +209,8 @@ def add_anonymize(subparsers: Any) -> None:
     )  # fmt: skip
     make.add_argument(
         "--project", metavar="FILE",
-        help="take roles, reading and settings from last time's project, or from the packet of your own files",
+        help="take roles, reading and settings from last time's project, or from the packet of your own files; "
+        "--plan goes before it",
     )  # fmt: skip
     add_reading(make)
     make.add_argument("--keep", type=names, default=[], metavar="K", help="columns that are released unchanged")
@@ -218,7 +231,7 @@ def add_anonymize(subparsers: Any) -> None:
     add_reports(make)
     add_packet(make)
     make.set_defaults(
-        run=run_anonymize, reads=("input", "schema", "codebook", "project", "population", *LAST_TIME),
+        run=run_anonymize, reads=("input", "schema", "codebook", "plan", "project", "population", *LAST_TIME),
         writes=("out", "report", "internal", "external", "packet", "internal_packet"),
     )  # fmt: skip
 
@@ -233,6 +246,8 @@ ADDERS: dict[str, Callable[[Any], None]] = {
     "anonymize": add_anonymize, "verify": add_verify, "compile": add_compile, "forest": add_forest,
     "audit": add_forest, "disclosure": add_disclosure, "evaluate": add_evaluate, "risk": add_risk,
     "attack": add_attack, "hierarchy": add_hierarchy, "ledger": add_ledger, "key": add_key, "app": add_app,
+    "init": add_init, "release": partial(add_release, add_run=add_run), "check": partial(add_check, add_run=add_run),
+    "diff": add_diff,
 }  # fmt: skip
 """What adds each command to the parser."""
 
@@ -246,12 +261,27 @@ def flow_of(
     flow = Flow(reading.frame, schema, settings, reading=reading, population=population_from(options), key=key)
     before = (*earlier_of(options, flow), *(ledger.earlier if ledger else ()))
     flow = flow.watch(show).but(earlier=before, keep=options.keep_earlier)
-    return flow.but(reasons=reasons_of(options.reason, flow.judgement, getattr(options, "reasons_before", None)))
+    return flow.but(reasons=reasons_of(options.reason, flow.judgement))
+
+
+def roles_of(options: argparse.Namespace, reading: Reading, show: ProgressBar) -> Schema:
+    """Return the schema of a table: of a plan or a project, whose table is compared with it, or of the options."""
+    if options.decisions is not None:
+        schema, changes = decided(options, reading)
+        show.end()
+        print_changes(options.decisions, changes, options.json)
+    else:
+        schema = schema_of(reading.frame, options, reading.variables)
+        if not options.schema:
+            require_roles(reading.frame, schema, options.keep)
+    say_what_is_new(options)
+    return schema
 
 
 def run_anonymize(options: argparse.Namespace) -> int:
     """Run ``anonymize``: write the release and the report; return 1 when a required check fails, or something stands in
     the way that nobody gave a reason for."""
+    require_input(options)
     if engine_of(options) != "memory":
         return run_apart(options)
     say_as_one(options)
@@ -262,15 +292,8 @@ def run_anonymize(options: argparse.Namespace) -> int:
     ledger = ledger_of(options)
     show = ProgressBar()
     show(0.0, "Reading the table")
-    if options.project:
-        reading, schema, settings, last = open_project(options)
-        show.end()
-        print_changes(last, options.json)
-    else:
-        reading, last = reading_of(options.input, options), None
-        schema = schema_of(reading.frame, options, reading.variables)
-        if not options.schema:
-            require_roles(reading.frame, schema, options.keep)
+    reading, last = reading_of(options.input, options), options.decisions
+    schema = roles_of(options, reading, show)
     require_dictionary(options, settings)
     flow = flow_of(options, reading, schema, settings, ledger, show)
     if options.check:
@@ -310,6 +333,14 @@ def run_anonymize(options: argparse.Namespace) -> int:
         if is_open:
             print("Not ready to release." if not (options.out or others) else "Not written: not ready to release.")
     return 0 if passed and not is_open else 1
+
+
+def require_input(options: argparse.Namespace) -> None:
+    """Raise :class:`ParameterError` where neither the command nor a plan names a table."""
+    if options.input is None:
+        where = f" ({options.decisions.plan.source.name})" if options.plan else ""
+        remedy = f'Write input = "people.csv" below [release]{where}.' if options.plan else "Name a file."
+        raise ParameterError("No table is named.", remedy=remedy)
 
 
 def require_dictionary(options: argparse.Namespace, settings: Settings) -> None:

@@ -58,7 +58,7 @@ def write_packets(
 
 def verify_packet(options: argparse.Namespace, data: bytes) -> int:
     """Check a packet and print what comes of it; return 1 when something is not in order."""
-    if unfit := sorted(options.typed & {"schema", "report", "kinds", *ROLE_OPTIONS}):
+    if unfit := sorted(options.typed & {"schema", "plan", "report", "kinds", *ROLE_OPTIONS}):
         raise ParameterError(
             "A packet's own report says its roles.", remedy=f"Leave --{unfit[0].replace('_', '-')} out."
         )

@@ -84,7 +84,7 @@ def require_together(options: argparse.Namespace) -> None:
                 f"{path.name if isinstance(path, Address) else path} is no file.",
                 remedy="Name released files: several releases are checked together as files.",
             )
-    for name in ("report", "clean_copy", "key"):
+    for name in ("report", "plan", "clean_copy", "key"):
         if getattr(options, name, None):
             raise ParameterError(
                 f"--{name.replace('_', '-')} speaks of one file, and several are named.", remedy="Leave it out."

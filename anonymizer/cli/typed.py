@@ -1,4 +1,4 @@
-"""What was typed goes before what a project, a schema, a codebook or a report says, whatever its value; and it is said.
+"""What was typed goes before a plan, a project, a schema, a codebook and a report, whatever its value; and it is said.
 
 An option counts as typed when it stands on the command line, also where its value is the one that it has when nothing
 is said.
@@ -8,12 +8,10 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from anonymizer.cuts import Cuts
 from anonymizer.errors import SchemaError
-from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import ONCE, Role, Schema
 from anonymizer.settings import AT_MOST
 
@@ -41,7 +39,9 @@ def typed_in(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> froze
     for command in commands.values():
         for action in command._actions:
             action.default = argparse.SUPPRESS
-    return frozenset(vars(parser.parse_args(arguments)))
+        command.set_defaults(**dict.fromkeys(command._defaults, argparse.SUPPRESS))
+    names = vars(parser.parse_args(arguments))
+    return frozenset(name for name, value in names.items() if value is not argparse.SUPPRESS)
 
 
 NUMBERS = {"int": "a whole number", "float": "a number", "share": "a number, or a percentage such as 2%"}
@@ -95,20 +95,6 @@ def typed_values(options: argparse.Namespace, others: Mapping[str, Any], whose: 
         if value != others[name]:
             say_instead(name, value, others[name], whose)
     return typed
-
-
-def typed_reading(options: argparse.Namespace, own: ReadOptions, way: ReadOptions, whose: str) -> ReadOptions:
-    """Return how a file is read: the ``way`` that a project says, but for what was typed, which is ``own``."""
-    changes: dict[str, Any] = {}
-    for name, part in READING.items():
-        if name in options.typed:
-            changes[part] = getattr(own, part)
-            if changes[part] != getattr(way, part):
-                say_instead(name, changes[part], getattr(way, part), whose)
-    for one, other in (("as_text", "as_numbers"), ("as_numbers", "as_text")):
-        if one in changes and other not in changes:
-            changes[other] = tuple(column for column in getattr(way, other) if column not in changes[one])
-    return replace(way, **changes)
 
 
 def typed_roles(options: argparse.Namespace) -> dict[str, Role]:

@@ -41,6 +41,7 @@ from anonymizer.cli.options import (
     schema_of,
 )
 from anonymizer.cli.packet import verify_packet
+from anonymizer.cli.project import add_plan, say_what_is_new
 from anonymizer.cli.several import run_together
 from anonymizer.cli.typed import ONCE_OPTIONS, READING, with_typed
 from anonymizer.databases.address import Address
@@ -81,6 +82,7 @@ def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
         help="more released files of the same people: all are checked together",
     )
     add_roles(check)
+    add_plan(check)
     add_reading(check)
     check.add_argument(
         "--keep", type=names, default=[], metavar="K", help="columns that others neither know nor must not learn"
@@ -214,7 +216,7 @@ def under_schema(
     """Return a file read under a schema, and what is said of it that is no check, a sentence each: columns that nobody
     named, labels and kinds that only the file gives, and rare forms of values where no original is at hand. Raises
     :class:`SchemaError` for a column that nobody named and that looks as if it told people apart."""
-    has_roles = bool(options.schema) or (claim is not None and not options.quasi_identifying)
+    has_roles = bool(options.schema or options.decisions) or (claim is not None and not options.quasi_identifying)
     labels = has_roles and (
         any(one.variable != Variable() for one in schema.columns) or bool(claim and claim.knows_labels)
     )
@@ -237,11 +239,14 @@ NAME_THEM = "Name each with --quasi-identifying, --sensitive or --keep."
 def released_schema(
     released: pd.DataFrame, original: pd.DataFrame | None, options: argparse.Namespace, claim: Claim | None
 ) -> Schema:
-    """Return the schema of a released file: from a file, or of the options, with kinds from its cells, or from the
-    original where a column was kept. A column that the original does not have, or that none of the options names and
-    whose header speaks of people's names or numbers, is none that may be there."""
+    """Return the schema of a released file: from a file, a plan, or of the options, with kinds from its cells, or from
+    the original where a column was kept. A column that the original does not have, or that none of the options names
+    and whose header speaks of people's names or numbers, is none that may be there."""
     if options.schema:
+        say_what_is_new(options)
         return with_typed(schema_from(options.schema), options, "schema")
+    if options.decisions:
+        return planned_schema(released, original, options)
     if claim is not None and not options.quasi_identifying:
         return with_typed(claim.schema, options, "report")
     once = {name: role for option, role in ONCE_OPTIONS.items() if (name := getattr(options, option)) is not None}
@@ -272,6 +277,18 @@ def released_schema(
     columns = [column for column in columns if column.name not in once]
     columns += [Column(name, role, Kind.CATEGORICAL) for name, role in once.items()]
     schema = Schema(tuple(columns), roles.target)
+    return with_natural_orders(schema, levels_of_cells(released, schema) if original is None else original)
+
+
+def planned_schema(released: pd.DataFrame, original: pd.DataFrame | None, options: argparse.Namespace) -> Schema:
+    """Return the schema of a released file that a plan gives, with kinds that it does not say from the cells."""
+    plan = options.decisions.plan
+    kinds = {
+        name: Column(name, Role(own["role"]), kind_of_cells(released[name], Role(own["role"])))
+        for name, own in plan.columns.items()
+        if name in released.columns
+    }
+    schema = with_typed(plan.schema_alone(kinds), options, "plan")
     return with_natural_orders(schema, levels_of_cells(released, schema) if original is None else original)
 
 

@@ -46,6 +46,7 @@ from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.places import File
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.values import ROWS, CodedColumn
+from anonymizer.plan.plan import Plan, stated_reading
 from anonymizer.provenance.report import (
     commitment,
     ledger_figures,
@@ -152,7 +153,19 @@ class FilesResult:
                 "row_order": ORDERS[self.settings.order],
                 "ledger": ledger_figures(self.entry),
             },
+            "plan": self.plan.text,
         }
+
+    @property
+    def plan(self) -> Plan:
+        """What was decided, as a plan that makes the run again."""
+        return Plan.of_decisions(
+            self.schema,
+            self.parameters,
+            reading=stated_reading(self.source.options),
+            release={"input": str(self.source.source), "engine": self.engine},
+            answers={finding.key: finding.reason for finding in self.gate.findings if finding.reason},
+        )
 
     def to_json(self) -> str:
         """Return the report as JSON text: for the steward."""

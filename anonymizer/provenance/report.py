@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,21 +34,20 @@ from anonymizer.measuring.coefficients import Agreement
 from anonymizer.measuring.two_way import TwoWay
 from anonymizer.measuring.utility import Utility
 from anonymizer.measuring.weighted import Weighted
+from anonymizer.plan.plan import Plan, reading_keys
+from anonymizer.provenance.again import SHORT_PATH, command_line, parameter_words, python_lines, reading_words
 from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING
 from anonymizer.reading.samples import SAMPLE_PREFIX
-from anonymizer.releasing.generalize import KEYED, NUMBERS, WRITINGS, Guarantee, guarantee_of
+from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.releasing.release import ORDERS
 from anonymizer.releasing.tiers import Made
-from anonymizer.schema import REASONS, Kind, Role, Schema, csv_names, kind_of
+from anonymizer.schema import REASONS, Kind, Schema, kind_of
 from anonymizer.settings import SETTINGS, name_of
 from anonymizer.values import share
 from anonymizer.version import VERSION
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "scipy", "scikit-learn")
-
-SHORT_PATH = "TABLE"
-"""How an input that has no file name is called in commands."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +156,24 @@ class Report:
             f"it is wrong for {share(self.utility.error)}."
         )
 
+    @property
+    def plan(self) -> Plan:
+        """What was decided, as a plan that makes the run again."""
+        run = self.provenance
+        reports = [name for option, name in run.keeps if option == "--earlier"]
+        ledger = next((name for option, name in run.keeps if option == "--ledger"), "")
+        name = outline(run.input_name) if is_address(run.input_name) else run.input_name
+        release = {"input": name} if name != SHORT_PATH else {}
+        release |= {"ledger": ledger} if ledger else {}
+        others = {"earlier": tuple(reports), "keep_earlier": True} if run.keeps else {}
+        return Plan.of_decisions(
+            run.schema,
+            run.parameters,
+            reading=reading_keys(run.read_with),
+            release=release | others,
+            answers={finding.key: finding.reason for finding in self.gate.findings if finding.reason},
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready; the same order every time."""
         return {
@@ -181,6 +197,7 @@ class Report:
                 "weighted": self.weighted.to_dict(),
             },
             "provenance": self.provenance.to_dict(),
+            "plan": self.plan.text,
         } | set_figures(self.sets)
 
     def with_output(self, output: Mapping[str, str], override: str = "") -> "Report":
@@ -427,82 +444,16 @@ def read_options(reading: Reading | None) -> dict[str, Any]:
     return values
 
 
-def command_line(
-    name: str,
-    schema: Schema,
-    parameters: Mapping[str, Any],
-    read_with: Mapping[str, Any],
-    natural: Mapping[str, Kind],
-    reasons: Mapping[str, str],
-    keeps: Sequence[tuple[str, str]] = (),
-) -> str:
-    """Return the command that repeats the run. A schema with domains, ordered levels or reasons of the steward is taken
-    from the report itself."""
-    words = ["python", "-m", "anonymizer", "anonymize", name]
-    declared = ("domain", "grid", "groups", "cuts", "ordered", "own_reason")
-    if any(any(getattr(c, name) for name in declared) or not sayable(c.name) for c in schema.columns):
-        words += ["--schema", "REPORT.json"]
-    else:
-        for option, names in (
-            ("--quasi-identifying", schema.quasi_identifying),
-            ("--sensitive", schema.sensitive),
-            ("--identifying", schema.names(Role.IDENTIFYING)),
-            ("--person", schema.names(Role.PERSON)),
-            ("--sampling-weight", schema.names(Role.WEIGHT)),
-            ("--household", schema.names(Role.HOUSEHOLD)),
-            ("--stratum", schema.names(Role.STRATUM)),
-            ("--keep", schema.insensitive),
-        ):
-            if names:
-                words += [option, csv_names(names)]
-        words += [f"--treat={c.name}={c.treat}" for c in schema.columns if c.treat]
-        kinds = [f"{c.name}={c.kind}" for c in schema.columns if natural.get(c.name, c.kind) is not c.kind]
-        if kinds:
-            words += ["--kinds", csv_names(kinds)]
-        if schema.target and schema.target != schema.sensitive[0]:
-            words += ["--target", schema.target]
-    words += [*_reading_words(read_with), *_parameter_words(parameters)]
-    words += [f"--reason={key}={text}" for key, text in reasons.items()]
-    words += [*chain(*keeps), "--keep-earlier"] if keeps else []
-    words += ["--out", "RELEASE.csv", "--report", "REPORT-2.json"]
-    return shlex.join(words)
-
-
-def sayable(name: str) -> bool:
-    """Return whether a column's name can stand in a list of names on the command line."""
-    return name == " ".join(name.split()) and not name.startswith("-")
-
-
 def check_line(run: Provenance, released: str, report: str) -> str:
     """Return the command that checks a released file beside its original, by what the file ``report`` says of the
     columns."""
     required = {name: value for name, value in run.parameters.items() if SETTINGS[name].checked}
     words = ["python", "-m", "anonymizer", "verify", released, "--original", run.input_name, "--schema", report]
     words += [
-        *_reading_words(run.read_with),
-        *_parameter_words(required),
+        *reading_words(run.read_with),
+        *parameter_words(required),
     ]
     return shlex.join(words)
-
-
-def _reading_words(read_with: Mapping[str, Any]) -> list[str]:
-    """Return the options that say how a file is read."""
-    words = []
-    for option, value in read_with.items():
-        if option == "header":
-            words.append("--no-header")
-        elif value == []:
-            words.append(f"--no-{option}")
-        else:
-            name = "not-missing" if option == "keep" else option.replace("_", "-")
-            words += [f"--{name}={item}" for item in (value if isinstance(value, list) else [value])]
-    return words
-
-
-def _parameter_words(parameters: Mapping[str, Any]) -> list[str]:
-    """Return those of the parameters that are on, as options."""
-    on = {name: value for name, value in parameters.items() if value is not None}
-    return [word for name, value in on.items() for word in (f"--{name.replace('_', '-')}", str(value))]
 
 
 ADD_UP = (
@@ -510,62 +461,6 @@ ADD_UP = (
     "find smaller groups than either promises."
 )
 """What every report says of a second release."""
-WITHOUT_KEY = (
-    "# With the key of packing that this release was made with, this makes the same release again. Without that key it",
-    "# makes other groups: they must not be published beside these, for both together can single people out.",
-)
-"""What stands above a script that repeats a release whose groups follow from a key."""
-
-
-def python_lines(
-    name: str,
-    schema: Schema,
-    parameters: Mapping[str, Any],
-    read_with: Mapping[str, Any],
-    reasons: Mapping[str, str],
-    report: str = "REPORT.json",
-    keeps: Sequence[tuple[str, str]] = (),
-) -> str:
-    """Return the Python that repeats the run, with the schema as it is kept in the report, a file of this name; where
-    groups follow from a key, it says what comes without it. ``keeps``: as of :class:`Provenance`."""
-    options = ", ".join(
-        f"{option}={tuple(value) if isinstance(value, list) else value!r}" for option, value in read_with.items()
-    )
-    table = f"an.read_table({name!r}, options=an.ReadOptions({options})).frame"
-    if name.startswith(SAMPLE_PREFIX):
-        table = f"an.SAMPLES[{name.removeprefix(SAMPLE_PREFIX)!r}].load()"
-    if is_address(name):
-        table = f"an.read_database({outline(name)!r}).frame"
-    settings = ", ".join(f"{option}={value!r}" for option, value in parameters.items() if value is not None)
-    settings += f", reasons={dict(reasons)!r}" if reasons else ""
-    settings += ", earlier=earlier, keep=True" if keeps else ""
-    return "\n".join(
-        (
-            *(WITHOUT_KEY if {parameters.get("generalizer"), parameters.get("criterion")} & {*KEYED} else ()),
-            "import json",
-            "import anonymizer as an",
-            "",
-            f'report = json.load(open("{report}", encoding="utf-8"))',
-            'schema = an.Schema.from_json(json.dumps(report["provenance"]["schema"]))',
-            f"table = {table}",
-            *earlier_lines(keeps),
-            f"result = an.anonymize(table, schema, {settings})",
-            'result.release.write("RELEASE.csv")',
-        )
-    )
-
-
-def earlier_lines(keeps: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the lines of Python that name the earlier releases that groups keep; none where they keep nothing.
-    ``keeps``: as of :class:`Provenance`."""
-    names = iter(keeps)
-    words = {"--earlier": "{!r}", "--ledger": "an.Ledger.open({!r})", "--last-table": "an.last_release({!r}, {!r})"}
-    texts = [
-        words[option].format(name, *([next(names)[1]] if option == "--last-table" else []))
-        for option, name in names
-        if option in words
-    ]
-    return [f"earlier = [{', '.join(texts)}]"] if keeps else []
 
 
 def schema_from(path: str | Path) -> Schema:

@@ -10,7 +10,8 @@ from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.checking.verify import Verification
 from anonymizer.gate.finding import together
 from anonymizer.population.sample import Risky
-from anonymizer.provenance.report import SHORT_PATH, Report, check_line, command_line
+from anonymizer.provenance.again import SHORT_PATH, command_line
+from anonymizer.provenance.report import Report, check_line
 from anonymizer.releasing.generalize import Guarantee
 from anonymizer.reporting.document import Code, Figure, Section, Table
 from anonymizer.reporting.findings import Findings, Riskiest

@@ -19,8 +19,9 @@ from anonymizer.checking.verify import Verification
 from anonymizer.digests import digest
 from anonymizer.json_value import JsonValue
 from anonymizer.labelled.variable import Variable
+from anonymizer.provenance.again import SHORT_PATH, python_lines
 from anonymizer.provenance.claim import Claim
-from anonymizer.provenance.report import ADD_UP, SHORT_PATH, ledger_figures, python_lines, recipient_json
+from anonymizer.provenance.report import ADD_UP, ledger_figures, recipient_json
 from anonymizer.provenance.signature import statement_text
 from anonymizer.releasing.one_way import Made
 from anonymizer.releasing.one_way_file import BOXES, ONE_WAY, files_of, tables_in
@@ -85,7 +86,7 @@ READ_SO = (
 FIELDS = {
     "": (
         "software", "passed", "what_it_is", "method", "notes", "override", "gate", "verification", "worst_groups",
-        "linking_risk", "isolation", "utility", "provenance", "described",
+        "linking_risk", "isolation", "utility", "provenance", "plan", "described",
     ),
     "provenance": (
         "input", "output_sha256", "schema", "schema_sha256", "parameters", "command", "python", "versions", "time",

@@ -11,9 +11,9 @@ from anonymizer.cells import kept_text, kept_value
 from anonymizer.cuts import Cuts
 from anonymizer.errors import EncodeError, SchemaError
 from anonymizer.labelled.description import Description
+from anonymizer.plan.carry_over import Change
 from anonymizer.schema import LEFT_OUT, ONCE, Column, Kind, Role, Schema
 from anonymizer.values import numbers_of, plural, value_text
-from anonymizer.whatif.next_year import Change
 
 MOST_NAMED = 5
 SAYS_SO = "The codebook says so."

@@ -21,9 +21,13 @@ from anonymizer.digests import digest
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
 from anonymizer.gate.earlier import LAST_PROJECT, Earlier, LastTable, OtherPeople, Uncounted
+from anonymizer.gate.finding import is_reason
 from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.recipe import natural_grouping
-from anonymizer.json_value import MAX_BYTES, JsonValue, parse, read_json, short_text
+from anonymizer.json_value import MAX_BYTES, JsonValue, parse, read_json
+from anonymizer.plan.carry_over import Profile
+from anonymizer.plan.plan import Plan, stated_reading
+from anonymizer.plan.sections import REPORT, setting_in
 from anonymizer.provenance.claim import claim_from
 from anonymizer.reading.files import Reading, read_table
 from anonymizer.reading.options import ReadOptions
@@ -32,7 +36,6 @@ from anonymizer.releasing.release import FORMATS
 from anonymizer.schema import Column, Schema
 from anonymizer.settings import RUN, SETTINGS, Settings, setting_names
 from anonymizer.version import VERSION
-from anonymizer.whatif.next_year import Profile
 from anonymizer.whatif.scenarios import COLUMN, FIGURES, KEEP, LONGEST_WHAT, ON, Entry, History, Scenario
 
 FORMAT = 2
@@ -117,6 +120,19 @@ def are_alike(names: Sequence[str], columns: Sequence[str]) -> bool:
     """Return whether a table of these columns may be the next one of a table of these names: it has two thirds of
     them."""
     return 3 * len(set(names) & set(columns)) >= 2 * len(names)
+
+
+def plan_of(project: Project) -> Plan:
+    """Return the plan of a project: its decisions alone, without scenarios, history, spent ε and figures."""
+    release = {"input": project.table_name} if project.table_name else {}
+    return Plan.of_decisions(
+        project.schema,
+        project.parameters,
+        reading={} if project.reading is None else stated_reading(project.reading),
+        release=release | ({"keep_earlier": True} if project.keep else {}),
+        texts={name: project.words[name] for name in REPORT if project.words.get(name)},
+        answers={key: reason for key, reason in project.reasons.items() if is_reason(reason)},
+    )
 
 
 def outward(project: Project) -> Project:
@@ -276,16 +292,6 @@ def _words(value: JsonValue, most: int) -> dict[str, str]:
 
 def _parameters(value: JsonValue) -> dict[str, Any]:
     return {name: setting_in(name, setting) for name, setting in value.fields(tuple(SETTINGS)).items()}
-
-
-def setting_in(name: str, value: JsonValue) -> Any:
-    """Return the value of a setting. Raises :class:`ReadError` for one that it cannot have."""
-    setting = SETTINGS.get(name)
-    if setting is None:
-        value.refuse("there is no such choice")
-    if not setting.allows(name, value.value):
-        value.refuse(f"{setting.range_text(name)} was expected, not {short_text(value.value)}")
-    return value.value
 
 
 def _scenario(value: JsonValue) -> Scenario:

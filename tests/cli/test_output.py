@@ -17,6 +17,14 @@ ROWS = f"{AGE},{TOWN},{ILL}\n" + "".join(
     f"{20 + n % 9},{('Köln 🏙', 'Łódź')[n % 2]},{('naïve', 'ok €', 'ok €')[n % 3]}\n" for n in range(60)
 )
 ROLES = ["--quasi-identifying", f"{AGE},{TOWN}", "--sensitive", ILL]
+PLAN = f"""layout = 1
+release = {{input = "people.csv"}}
+limits = {{k = 3}}
+[columns]
+"{AGE}" = {{role = "quasi-identifying"}}
+"{TOWN}" = {{role = "quasi-identifying"}}
+"{ILL}" = {{role = "sensitive"}}
+"""
 COMMANDS = {
     "anonymize": ["anonymize", "people.csv", *ROLES, "--k", "3"],
     "verify": ["verify", "people.csv", *ROLES, "--k", "1"],
@@ -25,6 +33,9 @@ COMMANDS = {
     "audit": ["audit", "--mode", "strict", "--runs", "200", "--seed", "1", "--classes", "2"],
     "disclosure": ["disclosure", "people.csv", *ROLES[:2], "--target", ILL, "--max-depth", "2"],
     "risk": ["risk", "people.csv", *ROLES[:2], "--fraction", "0.5"],
+    "release": ["release", "plan.toml"],
+    "check": ["check", "plan.toml"],
+    "diff": ["diff", "plan.toml", "plan.toml"],
     "evaluate": ["evaluate", "people.csv", *ROLES, "--k", "3", "--folds", "2", "--groupings", "least"],
 }  # fmt: skip
 """Each command that prints JSON when it is told to, on a table whose names no small encoding has."""
@@ -41,6 +52,7 @@ ENCODINGS: dict[str, dict[str, str]] = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("people")
     (folder / "people.csv").write_text(ROWS, "utf-8")
+    (folder / "plan.toml").write_text(PLAN, "utf-8")
     return folder
 
 

@@ -17,7 +17,7 @@ from anonymizer.databases.address import (
     table_from,
 )
 from anonymizer.errors import ReadError
-from anonymizer.provenance.report import python_lines
+from anonymizer.provenance.again import python_lines
 from anonymizer.schema import Schema
 from anonymizer.version import how_to_install
 

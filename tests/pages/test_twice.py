@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 import anonymizer as an
 from anonymizer.checking.together import together
 from anonymizer.gate.earlier import Now
+from anonymizer.plan.carry_over import Profile
 from anonymizer.reading.samples import visits
 from anonymizer.schema import Schema
-from anonymizer.whatif.next_year import Profile
 from tests.pages import test_data
 from tests.pages.decisions import file_of
 from tests.pages.test_data import drop, session_of

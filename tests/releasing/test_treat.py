@@ -18,8 +18,8 @@ from anonymizer.gate.finding import Severity
 from anonymizer.growing.encode import encode
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.pipeline import anonymize
+from anonymizer.provenance.again import command_line
 from anonymizer.provenance.claim import other_roles
-from anonymizer.provenance.report import command_line
 from anonymizer.releasing.treat import treated
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.settings import Settings

@@ -20,7 +20,7 @@ from anonymizer.checking.verify import verify
 from anonymizer.digests import digest
 from anonymizer.errors import GuaranteeError, ReadError
 from anonymizer.flow import Flow
-from anonymizer.provenance.report import SHORT_PATH
+from anonymizer.provenance.again import SHORT_PATH
 from anonymizer.reading.files import read_table
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.profile import suggest

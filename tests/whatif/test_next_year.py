@@ -10,10 +10,11 @@ import pytest
 from anonymizer.checking.linkage import linkage_risk
 from anonymizer.errors import ReadError
 from anonymizer.flow import Flow
+from anonymizer.plan.carry_over import Profile, carry_over
 from anonymizer.reading.profile import suggest
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import Settings
-from anonymizer.whatif.next_year import Profile, carry_over, compare_figures, profile_of
+from anonymizer.whatif.next_year import compare_figures, profile_of
 from anonymizer.whatif.project import Project, from_json, to_json
 
 CANARIES = ("Canary-town-of-one", "987654", "Canary-illness")

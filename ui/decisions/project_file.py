@@ -13,13 +13,14 @@ from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.errors import AnonymizerError, MemoryOnlyError, ReadError
 from anonymizer.gate.earlier import LastRelease
 from anonymizer.labelled.codebook import is_codebook
+from anonymizer.plan.carry_over import carry_over
 from anonymizer.reading.child import read_codebook_in_child, read_in_child
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reporting.packet import project_in
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Settings, in_text
 from anonymizer.whatif.described import with_codebook
-from anonymizer.whatif.next_year import carry_over, profile_of, read_as_then
+from anonymizer.whatif.next_year import profile_of, read_as_then
 from anonymizer.whatif.project import Project, from_json, outward, release_of_last_time, to_json
 from ui.controls import plural
 from ui.decisions.state import DAYS, MOST, Awaited, LastTime

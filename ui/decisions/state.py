@@ -10,8 +10,8 @@ from anonymizer.errors import AnonymizerError
 from anonymizer.gate.earlier import OtherPeople, Uncounted
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.labelled.description import Description
+from anonymizer.plan.carry_over import Change, Profile
 from anonymizer.schema import MOST_COLUMNS
-from anonymizer.whatif.next_year import Change, Profile
 from anonymizer.whatif.project import Project, are_alike
 
 MOST = 10

@@ -4,8 +4,9 @@ import pandas as pd
 import streamlit as st
 
 from anonymizer.gate.earlier import LastRelease, LastTable
+from anonymizer.plan.carry_over import Change
 from anonymizer.releasing.release import LAST_ENDINGS
-from anonymizer.whatif.next_year import Change, compare_figures, profile_of
+from anonymizer.whatif.next_year import compare_figures, profile_of
 from ui.controls import plain, plural, problem
 from ui.decisions.project_file import bring_last_time, moment
 from ui.decisions.state import Backup, LastTime

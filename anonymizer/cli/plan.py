@@ -1,0 +1,151 @@
+"""``copse init``, ``release``, ``check`` and ``diff``: the decisions of a release in one file, ``copse.toml``."""
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from anonymizer.cli.options import add_codebook, add_reading, add_roles, add_settings, described, print_json, reading_of
+from anonymizer.cli.project import project_bytes
+from anonymizer.cli.typed import with_typed
+from anonymizer.databases.address import Address, outline
+from anonymizer.errors import ParameterError
+from anonymizer.groups.recipe import natural_grouping
+from anonymizer.plan.difference import differences
+from anonymizer.plan.plan import NAME, Plan, reading_keys
+from anonymizer.provenance.report import read_options, schema_from
+from anonymizer.reading.files import Reading
+from anonymizer.reading.profile import suggest
+from anonymizer.reading.samples import SAMPLE_PREFIX
+from anonymizer.releasing.files import write_file
+from anonymizer.schema import Schema
+from anonymizer.settings import RUN, Settings, setting_names
+from anonymizer.whatif.project import from_json, plan_of
+
+AddRun = Callable[[argparse.ArgumentParser], None]
+"""Adds the options of a run."""
+
+
+def add_init(subparsers: Any) -> None:
+    """Add the command."""
+    command = subparsers.add_parser(
+        "init",
+        help="print a plan of a table's release, with suggested roles and the reasons for them",
+        epilog="Example: copse init people.csv --k 10 -o copse.toml",
+    )
+    command.add_argument("input", nargs="?", help="the table, as for anonymize")
+    command.add_argument("-o", "--out", metavar="FILE", help="write it to a new file instead")
+    command.add_argument("--project", metavar="FILE", help="the plan of a project, or of the packet of your own files")
+    add_roles(command)
+    add_codebook(command)
+    command.add_argument("--target", help="the sensitive column that guides the tree")
+    add_reading(command)
+    add_settings(command, *setting_names(*RUN, "attackers"))
+    command.set_defaults(run=run_init, reads=("input", "schema", "codebook", "project"), writes=("out",))
+
+
+def add_release(subparsers: Any, add_run: AddRun) -> None:
+    """Add the command. ``add_run``: adds the options of a run."""
+    command = subparsers.add_parser(
+        "release",
+        help="make the release that a plan describes",
+        epilog="Example: copse release. It is copse anonymize --plan copse.toml; what is typed goes before the plan.",
+    )
+    add_run(command)
+    command.add_argument("plan", nargs="?", default=NAME, help=f"the plan, or its folder (default: {NAME})")
+    command.set_defaults(command="anonymize", input=None)
+
+
+def add_check(subparsers: Any, add_run: AddRun) -> None:
+    """Add the command. ``add_run``: adds the options of a run."""
+    command = subparsers.add_parser(
+        "check",
+        help="say what stands in the way of the release that a plan describes, and write nothing",
+        epilog="Example: copse check --json. The status is 0 when nothing does, 1 when something does.",
+    )
+    add_run(command)
+    command.add_argument("plan", nargs="?", default=NAME, help=f"the plan, or its folder (default: {NAME})")
+    command.set_defaults(command="anonymize", input=None, check=True)
+
+
+def add_diff(subparsers: Any) -> None:
+    """Add the command."""
+    command = subparsers.add_parser(
+        "diff",
+        help="say what changed between two plans",
+        epilog="Example: copse diff last/copse.toml copse.toml. The status is 1 when something changed.",
+    )
+    command.add_argument("before", help="a plan, or its folder")
+    command.add_argument("after", help="another one")
+    command.add_argument("--json", action="store_true", help="print the sentences as JSON")
+    command.set_defaults(run=run_diff)
+
+
+def run_init(options: argparse.Namespace) -> int:
+    """Print the plan of a table or a project, or write it to a new file; return 0."""
+    if options.out and Path(options.out).exists():
+        raise ParameterError(f"{options.out} is there already.", remedy="Give --out a name that is free.")
+    if (options.input is None) is (options.project is None):
+        raise ParameterError("A plan is one of a table or of a project.", remedy="Name one of them.")
+    if options.project:
+        unused = sorted(options.typed - {"project", "out", "command", "run", "reads", "writes"})
+        if unused:
+            raise ParameterError(
+                f"--{unused[0].replace('_', '-')} says nothing of a project.", remedy="Change the plan that is written."
+            )
+        text = plan_of(from_json(project_bytes(options.project))).text
+    else:
+        text = plan_text(options)
+    if options.out:
+        write_file(options.out, text)
+        print(f"Written: {options.out}. Read it, then: copse check {options.out}")
+    else:
+        print(text, end="")
+    return 0
+
+
+def plan_text(options: argparse.Namespace) -> str:
+    """Return the plan of the table that options name: roles as suggested, but for what they say."""
+    reading = reading_of(options.input, options)
+    suggested = suggest(reading.frame, reading.variables)
+    schema = suggested
+    if options.schema:
+        schema = schema_from(options.schema)
+        schema.check(reading.frame)
+    schema = described(
+        with_typed(schema, options, "schema" if options.schema else "suggestion"), reading.frame, options
+    )
+    settings = {name: getattr(options, name) for name in Settings() if name in options.typed}
+    settings = {
+        "k": Settings().k,
+        "grouping": natural_grouping(schema),
+        "generalizer": Settings().generalizer,
+    } | settings
+    Settings(**settings)
+    plan = Plan.of_decisions(
+        schema, settings, suggested, release=places(options, reading), reading=reading_keys(read_options(reading))
+    )
+    return plan.commented(Schema(tuple(suggested[column.name] for column in schema.columns)))
+
+
+def places(options: argparse.Namespace, reading: Reading) -> dict[str, str]:
+    """Return where a table comes from and its release goes, seen from the folder of the plan. An address of a database
+    is one to fill in: it may hold a password."""
+    if isinstance(options.input, Address):
+        return {"input": outline(reading.name)}
+    if options.input.startswith(SAMPLE_PREFIX):
+        return {"input": options.input, "out": f"{reading.name}-released.csv"}
+    folder = Path(options.out).parent if options.out else Path()
+    name = Path(os.path.relpath(options.input, folder)).as_posix()
+    return {"input": name, "out": f"{Path(name).name.partition('.')[0]}-released.csv"}
+
+
+def run_diff(options: argparse.Namespace) -> int:
+    """Print what changed between two plans, a sentence each; return 1 when anything did."""
+    sentences = differences(Plan.read(options.before), Plan.read(options.after))
+    if options.json:
+        print_json({"same": not sentences, "differences": list(sentences)})
+    else:
+        print(*(sentences or ["Both plans decide the same."]), sep="\n")
+    return 1 if sentences else 0

@@ -1,0 +1,1 @@
+"""The decisions of a release in one file that people read, compare and review."""

@@ -1,0 +1,81 @@
+"""What changed between two plans, in sentences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from anonymizer.plan.plan import Plan
+from anonymizer.plan.sections import COLUMN, PARTS
+from anonymizer.settings import PARTS as SETTING_PARTS
+from anonymizer.settings import Settings, setting_names
+
+LONGEST = 60
+WORDS = {
+    "release": "what [release] says of {}",
+    "reading": "how the file is read, {}",
+    "population": "what is known of the population, {}",
+    "texts": "the text for reports, {}",
+}
+"""What is said of a key of a section."""
+
+
+def differences(before: Plan, after: Plan) -> tuple[str, ...]:
+    """Return what is decided otherwise in the second of two plans, a sentence each: columns, target, limits and
+    method, answers, and where things are. A value that is not said is the usual one."""
+    sentences = _columns(before, after)
+    if before.target != after.target:
+        sentences.append(_sentence("the target", after.target, before.target))
+    old, new = Settings(**before.settings), Settings(**after.settings)
+    assert set(SETTING_PARTS) == {part for parts in PARTS.values() for part in parts}
+    for name in setting_names(*SETTING_PARTS):
+        if old[name] != new[name]:
+            sentences.append(_sentence(name, new[name], old[name]))
+    for key in dict.fromkeys((*before.answers, *after.answers)):
+        if before.answers.get(key) != after.answers.get(key):
+            sentences.append(_answer(key, before.answers.get(key), after.answers.get(key)))
+    for part, words in WORDS.items():
+        first, second = getattr(before, part), getattr(after, part)
+        sentences += [
+            _sentence(words.format(key), second.get(key), first.get(key))
+            for key in dict.fromkeys((*first, *second))
+            if first.get(key) != second.get(key)
+        ]
+    return tuple(sentence[0].upper() + sentence[1:] if sentence[1] != " " else sentence for sentence in sentences)
+
+
+def _columns(before: Plan, after: Plan) -> list[str]:
+    sentences = []
+    for name in dict.fromkeys((*before.columns, *after.columns)):
+        old: Mapping[str, Any] | None = before.columns.get(name)
+        new: Mapping[str, Any] | None = after.columns.get(name)
+        if new is None:
+            sentences.append(f"column {name!r} is gone; it was {(old or {})['role']}.")
+        elif old is None:
+            sentences.append(f"column {name!r} is new: {new['role']}.")
+        else:
+            sentences += [
+                _sentence(f"the {key} of {name!r}".replace("_", " "), new.get(key), old.get(key))
+                for key in COLUMN
+                if new.get(key) != old.get(key)
+            ]
+    return sentences
+
+
+def _answer(key: str, before: str | None, after: str | None) -> str:
+    if after is None:
+        return f"{key!r} is no longer answered."
+    return f"{key!r} is answered{' in other words' * (before is not None)}: {after}"
+
+
+def _sentence(what: str, after: Any, before: Any) -> str:
+    return f"{what} is {_words(after)}; it was {_words(before)}."
+
+
+def _words(value: Any) -> str:
+    """Return a value in a sentence, cut where it is long."""
+    if value is None or value in ("", ()):
+        return "not said"
+    if isinstance(value, tuple):
+        text = ", ".join(map(str, value))
+    else:
+        text = {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
