@@ -11,7 +11,6 @@ from anonymizer.cli.project import project_bytes
 from anonymizer.cli.typed import with_typed
 from anonymizer.databases.address import Address, outline
 from anonymizer.errors import ParameterError
-from anonymizer.groups.recipe import natural_grouping
 from anonymizer.plan.difference import differences
 from anonymizer.plan.plan import NAME, Plan, reading_keys
 from anonymizer.provenance.report import read_options, schema_from
@@ -117,11 +116,6 @@ def plan_text(options: argparse.Namespace) -> str:
         with_typed(schema, options, "schema" if options.schema else "suggestion"), reading.frame, options
     )
     settings = {name: getattr(options, name) for name in Settings() if name in options.typed}
-    settings = {
-        "k": Settings().k,
-        "grouping": natural_grouping(schema),
-        "generalizer": Settings().generalizer,
-    } | settings
     Settings(**settings)
     plan = Plan.of_decisions(
         schema, settings, suggested, release=places(options, reading), reading=reading_keys(read_options(reading))

@@ -13,6 +13,7 @@ import pandas as pd
 
 from anonymizer.errors import AnonymizerError, ReadError
 from anonymizer.gate.finding import FEWEST_WORDS, is_reason
+from anonymizer.groups.recipe import natural_grouping
 from anonymizer.json_value import parse as parse_json
 from anonymizer.labelled.variable import Variable
 from anonymizer.plan.carry_over import Change, Profile, carry_over
@@ -158,9 +159,8 @@ class Plan:
             column.name: decisions_of(column, suggested[column.name] if suggested and column.name in names else None)
             for column in schema.columns
         }
-        return cls(
-            columns, {name: value for name, value in settings.items() if value is not None}, schema.target, **parts
-        )
+        own = {name: value for name, value in settings.items() if value is not None}
+        return cls(columns, {"grouping": natural_grouping(schema)} | own, schema.target, **parts)
 
     def but(self, **changes: Any) -> Self:
         """Return another plan: this one with some fields changed."""
@@ -169,8 +169,11 @@ class Plan:
     @property
     def read_options(self) -> ReadOptions:
         """How the file is read."""
-        words = {KEEP if name == "not_missing" else name: value for name, value in self.reading.items()}
-        return ReadOptions(**words)
+        return self.read_as(ReadOptions())
+
+    def read_as(self, options: ReadOptions) -> ReadOptions:
+        """Return how a file is read, with what the plan does not say from some ``options``."""
+        return replace(options, **{KEEP if name == "not_missing" else name: own for name, own in self.reading.items()})
 
     @property
     def folder(self) -> Path:

@@ -102,7 +102,7 @@ def test_plan__says_k_roles_and_method_always() -> None:
     text = Plan.of_decisions(suggest(TABLE), {}).text
     described = tomllib.loads(text)
     assert described["limits"] == {"k": 10}
-    assert described["method"] == {"generalizer": "pack"}
+    assert described["method"] == {"grouping": "error-risk", "generalizer": "pack"}
     assert all("role" in column for column in described["columns"].values())
     assert set(described["columns"]) == set(TABLE.columns)
 

@@ -38,6 +38,6 @@ def start(ws: Workspace) -> None:
 def last_years(ws: Workspace) -> None:
     """Draw the second way in: a project file."""
     with st.container(border=True, gap="small"):
-        st.markdown("**Continue from a project file**")
+        st.markdown("**Continue from a plan or a project file**")
         st.caption("Same table as last year? Copse applies last year's roles, limits and reasons.")
         project_field(ws)

@@ -14,6 +14,7 @@ from anonymizer.errors import AnonymizerError, MemoryOnlyError, ReadError
 from anonymizer.gate.earlier import LastRelease
 from anonymizer.labelled.codebook import is_codebook
 from anonymizer.plan.carry_over import carry_over
+from anonymizer.plan.plan import NAME, Plan
 from anonymizer.reading.child import read_codebook_in_child, read_in_child
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reporting.packet import project_in
@@ -23,6 +24,7 @@ from anonymizer.whatif.described import with_codebook
 from anonymizer.whatif.next_year import profile_of, read_as_then
 from anonymizer.whatif.project import Project, from_json, outward, release_of_last_time, to_json
 from ui.controls import plural
+from ui.decisions.plan_file import is_plan, plan_of, project_of_plan, take_plan_over
 from ui.decisions.state import DAYS, MOST, Awaited, LastTime
 from ui.release.downloads import file_stem
 from ui.release.state import ReleaseState
@@ -68,10 +70,14 @@ def open_project(ws: Workspace, content: str | bytes, visit: str = "") -> None:
     it is, where the browser kept it."""
     decisions = ws.decisions
     decisions.files += 1
-    decisions.note, decisions.problem, decisions.described = "", None, None
+    decisions.note, decisions.problem, decisions.described, decisions.planned = "", None, None, None
     try:
         if isinstance(content, bytes):
             content = project_in(content, partial(ws.unfold_packet, "The packet"))
+        if is_plan(content):
+            plan = Plan.from_text(content)
+            decisions.awaited = Awaited(project_of_plan(plan), content, visit, plan=plan)
+            return
         if isinstance(content, bytes) and is_codebook(content):
             decisions.codebook = read_codebook_in_child(content)
             return
@@ -92,8 +98,10 @@ def take_over(ws: Workspace) -> None:
     awaited.tried = ws.edition
     same = project.may_be_of(reading.sha256, reading.name)
     follows = project.may_precede(list(reading.names))
-    if project.reading is not None and (same or follows):
-        options = project.reading if same else read_as_then(project.reading, reading.options, reading.sheets)
+    options = project.reading if awaited.plan is None else awaited.plan.read_as(reading.options)
+    if options is not None and (same or follows):
+        if awaited.plan is None and not same:
+            options = read_as_then(options, reading.options, reading.sheets)
         if not read_as(ws, options):  # ws.failure says why
             decisions.awaited = awaited if ws.asks_password else None
             return
@@ -105,6 +113,9 @@ def take_over(ws: Workspace) -> None:
     if not (project.fits(columns) if same else project.may_precede(columns)):
         return
     try:
+        if awaited.plan is not None:
+            decisions.awaited, decisions.note = None, ""
+            return take_plan_over(ws, awaited.plan)
         project = from_json(awaited.content, ws.suggest())
         if same:
             schema = Schema(tuple(project.schema[name] for name in columns), project.schema.target)
@@ -248,6 +259,12 @@ def kept_decisions(ws: Workspace) -> None:
             st.rerun()
     if ws.schema is not None and ws.reading is not None:
         project = outward(project_of(ws))
+        plan = plan_of(ws)
+        st.download_button(
+            "Save the plan", lambda: plan.text, NAME, "application/toml", key="save plan",
+            icon=":material/description:", on_click="ignore", help="Roles, limits, method, answers and texts in one "
+            "file that people read. `copse release` follows it in a terminal, and this page opens it.",
+        )  # fmt: skip
         st.download_button(
             "Save the project", lambda: to_json(project, ws.suggest()), f"{file_stem(project.table_name)}-project.json",
             "application/json", key="save project", icon=":material/save:", on_click="ignore",
@@ -257,7 +274,7 @@ def kept_decisions(ws: Workspace) -> None:
 def project_field(ws: Workspace) -> None:
     """Draw where a project file or a codebook is opened."""
     file = st.file_uploader(
-        "Open a project or a codebook", ["json", "zip", "xml", "csv"],
+        "Open a project, a plan or a codebook", ["json", "toml", "zip", "xml", "csv"],
         key=f"project {ws.edition} {ws.version} {ws.decisions.files}",
         max_upload_size=LARGEST_PACKET >> 20, help=f"{PROJECTS}\n\n{CODEBOOKS}",
     )  # fmt: skip

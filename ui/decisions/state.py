@@ -11,6 +11,7 @@ from anonymizer.gate.earlier import OtherPeople, Uncounted
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.labelled.description import Description
 from anonymizer.plan.carry_over import Change, Profile
+from anonymizer.plan.plan import Plan
 from anonymizer.schema import MOST_COLUMNS
 from anonymizer.whatif.project import Project, are_alike
 
@@ -55,12 +56,13 @@ class Backup:
 @dataclass
 class Awaited:
     """A project that is to be taken over. ``content``: as it came; ``visit``: that of the browser's backup, "" for a
-    file; ``tried``: the edition for which it was tried."""
+    file; ``tried``: the edition for which it was tried; ``plan``: that came in its place."""
 
     project: Project
     content: str | bytes
     visit: str = ""
     tried: int = -1
+    plan: Plan | None = None
 
 
 @dataclass
@@ -112,6 +114,7 @@ class Decisions:
     problem: AnonymizerError | None = None
     codebook: tuple[Description, ...] = ()
     described: tuple[int, tuple[Change, ...]] | None = None
+    planned: tuple[int, tuple[Change, ...]] | None = None
     files: int = 0
     reports: int = 0
     greetings: int = 0
@@ -119,7 +122,7 @@ class Decisions:
     def begin(self) -> None:
         """Begin the visit of another table: nothing of it is kept yet."""
         self.visit, self.project, self.text, self.note, self.problem = token_hex(8), None, "", "", None
-        self.last = self.described = None
+        self.last = self.described = self.planned = None
 
     def tell(self, what: str, of: str = "") -> None:
         """Have the browser do something, the next time the page is drawn."""

@@ -104,19 +104,22 @@ def outcome(ws: Workspace) -> None:
     elif decisions.note:
         st.warning(plain(decisions.note), icon=":material/info:")
     if decisions.described is not None:
-        codebook_outcome(*decisions.described)
+        table_outcome("codebook", "its roles, kinds, labels and public domains", *decisions.described)
+    if decisions.planned is not None:
+        table_outcome("plan", "its roles, limits, method and answers", *decisions.planned)
     if decisions.last is not None:
         next_year(ws, decisions.last)
     awaited(ws)
 
 
-def codebook_outcome(columns: int, changes: tuple[Change, ...]) -> None:
-    """Draw what came of a codebook of so many columns: everything in which it contradicts the table."""
-    verdict = f"The codebook of {plural(columns, 'column')} holds for this table"
+def table_outcome(what: str, words: str, columns: int, changes: tuple[Change, ...]) -> None:
+    """Draw what came of a codebook or a plan of so many columns: everything in which it contradicts the table.
+    ``words``: what holds."""
+    verdict = f"The {what} of {plural(columns, 'column')} holds for this table"
     if not changes:
-        st.success(f"{verdict}: its roles, kinds, labels and public domains.", icon=":material/menu_book:")
+        st.success(f"{verdict}: {words}.", icon=":material/menu_book:")
         return
-    with st.container(border=True, key="codebook"):
+    with st.container(border=True, key=what):
         number = plural(len(changes), "thing")
         st.markdown(f":material/menu_book: **{verdict}, but for {number}.** Look at them, and correct them on *Roles*.")
         for change in changes[:MOST_SAID]:
@@ -204,10 +207,12 @@ def awaited(ws: Workspace) -> None:
     project = waiting.project
     with st.container(border=True, horizontal=True, wrap=False, vertical_alignment="center", key="awaited"):
         name = f"**{plain(project.table_name)}**" if project.table_name else "a table"
-        shape = f"{plural(project.records, 'row')} × {plural(len(project.schema.columns), 'column')}"
+        columns = plural(len(project.schema.columns), "column")
+        shape = columns if waiting.plan is not None else f"{plural(project.records, 'row')} × {columns}"
         saved = f", saved {moment(project.saved)}" if project.saved else ""
+        what = "project" if waiting.plan is None else "plan"
         st.markdown(
-            f":material/hourglass_top: The project of {name} ({shape}{saved}) is loaded. Now choose its table: the "
+            f":material/hourglass_top: The {what} of {name} ({shape}{saved}) is loaded. Now choose its table: the "
             "same file, or one with the same columns.",
             width="stretch",
         )
