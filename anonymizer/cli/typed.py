@@ -77,15 +77,17 @@ def in_words(value: Any) -> str:
 
 def say(sentence: str) -> str:
     """Print a sentence on what was typed to standard error, and return it."""
+    sentence = "".join(letter if letter.isprintable() else "?" for letter in sentence)
     print(sentence, file=sys.stderr)
     return sentence
 
 
 def say_instead(name: str, value: Any, other: Any, whose: str, more: str = "") -> str:
     """Say that an option goes before another value of the same, and return the sentence. ``whose``: that one is."""
+    option = name.replace("_", "-")
     if isinstance(value, bool):
-        return say(f"--{'' if value else 'no-'}{name} instead of what the {whose} says.")
-    return say(f"--{name.replace('_', '-')} {in_words(value)} instead of the {whose}'s {in_words(other)}{more}.")
+        return say(f"--{'' if value else 'no-'}{option} instead of what the {whose} says.")
+    return say(f"--{option} {in_words(value)} instead of the {whose}'s {in_words(other)}{more}.")
 
 
 def typed_values(options: argparse.Namespace, others: Mapping[str, Any], whose: str) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from anonymizer.hierarchy import MOST_BYTES, Hierarchy
 from anonymizer.labelled.variable import Variable
 from anonymizer.schema import Column, Kind, Role
 
+LINES = "\n\t"
+"""What a text of several lines may hold beside what can be shown."""
 OF_NUMBERS = ("bands", "bottom", "top", "round")
 
 
@@ -21,7 +23,7 @@ def decisions_of(column: Column, suggested: Column | None = None) -> dict[str, A
     parts: dict[str, Any] = {
         "role": column.role.value,
         "kind": column.kind.value,
-        "reason": column.own_reason,
+        "reason": visible(column.own_reason),
         "range": () if column.kind is Kind.CATEGORICAL else domain,
         "levels": domain if column.kind is Kind.CATEGORICAL else (),
         "ordered": column.ordered if is_declared else None,
@@ -41,9 +43,17 @@ def decisions_of(column: Column, suggested: Column | None = None) -> dict[str, A
     decisions = {
         name: part for name, part in parts.items() if part is not None and part is not False and part not in ("", ())
     }
-    if suggested is not None and not is_declared and column.ordered is not suggested.ordered:
+    if not is_declared and _is_order_decided(column, suggested):
         decisions["ordered"] = column.ordered
     return decisions
+
+
+def _is_order_decided(column: Column, suggested: Column | None) -> bool:
+    """Return whether the order of levels that nobody declared is another than is suggested, or may be."""
+    if suggested is not None:
+        return column.ordered is not suggested.ordered
+    is_used = column.kind is Kind.CATEGORICAL and column.role in (Role.QUASI_IDENTIFYING, Role.SENSITIVE)
+    return is_used and (column.ordered or column.domain is None)
 
 
 def _domain(column: Column) -> tuple[Any, ...]:
@@ -51,6 +61,11 @@ def _domain(column: Column) -> tuple[Any, ...]:
     if column.kind is Kind.DATE:
         return tuple(str(end).removesuffix("T00:00:00") for end in column.domain or ())
     return tuple(map(plain_number, column.domain or ()))
+
+
+def visible(text: str) -> str:
+    """Return a text with blanks in place of what cannot be shown; its lines stay."""
+    return "".join(letter if letter.isprintable() or letter in LINES else " " for letter in text)
 
 
 def plain_number(value: Any) -> Any:

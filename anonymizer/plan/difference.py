@@ -39,7 +39,11 @@ def differences(before: Plan, after: Plan) -> tuple[str, ...]:
             for key in dict.fromkeys((*first, *second))
             if first.get(key) != second.get(key)
         ]
-    return tuple(sentence[0].upper() + sentence[1:] if sentence[1] != " " else sentence for sentence in sentences)
+    return tuple(_visible(one if one[1] == " " else one[0].upper() + one[1:]) for one in sentences)
+
+
+def _visible(sentence: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in sentence)
 
 
 def _columns(before: Plan, after: Plan) -> list[str]:

@@ -17,7 +17,7 @@ from anonymizer.groups.recipe import natural_grouping
 from anonymizer.json_value import parse as parse_json
 from anonymizer.labelled.variable import Variable
 from anonymizer.plan.carry_over import Change, Profile, carry_over
-from anonymizer.plan.columns import column_from, decisions_of, plain_number
+from anonymizer.plan.columns import column_from, decisions_of, plain_number, visible
 from anonymizer.plan.sections import (
     ALWAYS,
     COLUMN,
@@ -31,6 +31,7 @@ from anonymizer.plan.sections import (
     looked_up,
     section_in,
     settings_in,
+    text,
 )
 from anonymizer.plan.toml_text import MOST_BYTES, Keys, Source, TomlValue, parse
 from anonymizer.plan.write import text_of
@@ -51,6 +52,10 @@ HEAD = (
 )
 KEEP = "keep"
 """The option of reading that a plan calls ``not_missing``, as the command line does."""
+
+
+TEXTS = ("answers", "texts")
+"""The fields that hold what people wrote."""
 
 
 class HasReport(Protocol):
@@ -160,6 +165,7 @@ class Plan:
             for column in schema.columns
         }
         own = {name: value for name, value in settings.items() if value is not None}
+        parts |= {name: {key: visible(text) for key, text in parts.get(name, {}).items()} for name in TEXTS}
         return cls(columns, {"grouping": natural_grouping(schema)} | own, schema.target, **parts)
 
     def but(self, **changes: Any) -> Self:
@@ -216,7 +222,8 @@ class Plan:
         schema, changes = carry_over(self.schema_alone(new), last, table, suggested, self._place)
         for name, decisions in self.columns.items():
             if "ordered" in decisions and name in new and not schema[name].declared:
-                schema = schema.with_column(name, ordered=decisions["ordered"])
+                levels = {} if decisions["ordered"] else {"domain": None}
+                schema = schema.with_column(name, ordered=decisions["ordered"], **levels)
         return schema, changes
 
     def schema_alone(self, suggested: Mapping[str, Column]) -> Schema:
@@ -302,7 +309,7 @@ def _column(name: str, own: TomlValue) -> dict[str, Any]:
 
 def _answer(value: TomlValue) -> str:
     """Return this answer. Raises :class:`ReadError` where it says too little."""
-    answer = value.text()
+    answer = text(value)
     if not is_reason(answer):
         value.refuse(f"it says too little: write at least {FEWEST_WORDS} words")
     return answer

@@ -8,6 +8,7 @@ from typing import Any
 
 from anonymizer.hierarchy import MOST_LEVELS, MOST_VALUES
 from anonymizer.json_value import JsonValue, short_text
+from anonymizer.plan.columns import visible
 from anonymizer.plan.toml_text import TomlValue
 from anonymizer.reading.options import MOST_SKIPPED
 from anonymizer.schema import LONGEST_REASON, LONGEST_TREAT, Kind, Role
@@ -22,9 +23,12 @@ Look = Callable[[TomlValue], Any]
 """Returns a value as a plan holds it, or raises :class:`ReadError`."""
 
 
-def text(value: TomlValue) -> str:
-    """Return this text."""
-    return value.text(LONGEST_COMMENT)
+def text(value: TomlValue, longest: int = LONGEST_COMMENT) -> str:
+    """Return this text, which may have several lines, and nothing that a terminal would obey."""
+    own = value.text(longest)
+    if own != visible(own):
+        value.refuse("it holds characters that cannot be shown")
+    return own
 
 
 def texts(value: TomlValue) -> tuple[str, ...]:
@@ -92,7 +96,7 @@ REPORT: Mapping[str, Look] = dict.fromkeys(("purpose", "recipient", "basis", "pr
 COLUMN: Mapping[str, Look] = {
     "role": lambda value: value.one_of(list(Role)),
     "kind": lambda value: value.one_of(list(Kind)),
-    "reason": lambda value: value.text(LONGEST_REASON),
+    "reason": lambda value: text(value, LONGEST_REASON),
     "range": ends,
     "levels": levels,
     "ordered": TomlValue.flag,

@@ -28,7 +28,7 @@ def command_line(
     words = ["python", "-m", "anonymizer", "anonymize", name]
     declared = ("domain", "grid", "groups", "cuts", "ordered", "own_reason")
     if any(any(getattr(c, name) for name in declared) or not sayable(c.name) for c in schema.columns):
-        words += ["--schema", "REPORT.json"]
+        words += ["--plan", "REPORT.json"]
     else:
         for option, names in (
             ("--quasi-identifying", schema.quasi_identifying),

@@ -1,5 +1,6 @@
 """A plan beside a table: the page writes it, terminal and Python follow it, and the page opens it again."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -9,13 +10,14 @@ from streamlit.testing.v1 import AppTest
 import anonymizer as an
 from anonymizer.cli.main import main
 from anonymizer.plan.plan import Plan
-from anonymizer.schema import Role
+from anonymizer.schema import Kind, Role, Schema
 from tests.pages.decisions import PEOPLE, people, state
 from tests.pages.test_data import FOUR, drop, open_page, session_of
 from tests.pages.test_project import open_file
 from tests.pages.test_release import plain_text
 from ui.decisions.plan_file import plan_of
 from ui.decisions.project_file import open_project, take_over
+from ui.roles.roles_table import edited_column
 from ui.workspace import Workspace
 
 
@@ -23,10 +25,9 @@ def decided() -> Workspace:
     """A session with decisions that a plan has."""
     ws = people()
     assert ws.schema is not None
-    schema = ws.schema.with_roles({"city": Role.QUASI_IDENTIFYING}).with_column(
-        "dose", ordered=False, own_reason="codes"
-    )
-    ws.set_schema(schema)
+    schema = ws.schema.with_roles({"city": Role.QUASI_IDENTIFYING})
+    dose = replace(edited_column(schema["dose"], Kind.CATEGORICAL, False), own_reason="codes")
+    ws.set_schema(Schema(tuple(dose if one.name == "dose" else one for one in schema.columns), schema.target))
     ws.set(k=6, l=2)
     ws.reasons = {"known: dose": "nobody knows the doses"}
     return ws

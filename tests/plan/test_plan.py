@@ -138,6 +138,7 @@ def test_plan__says_k_roles_and_method_always() -> None:
         (HEAD + "[answers]\n'known: age' = 'no'", "line 3, column 1: answers.'known: age': it says too little"),
         (HEAD + "[release]\nearlier = [1]", "line 3, column 12: release.earlier 1: a text was expected, in quotes"),
         (HEAD + "[report]\npurpose = 3", "line 3, column 1: report.purpose: a text was expected"),
+        (HEAD + "[answers]\n'known: age' = \"a b c \\u001b[2J\"", "line 3, column 1: answers.'known: age': it holds"),
         ("layout = 1979-05-27", "line 1, column 1: layout: a whole number"),
     ],
 )  # fmt: skip
@@ -272,6 +273,17 @@ def test_anonymize__by_a_plan_is_the_run_that_it_says(tmp_path: Path) -> None:
     assert plan.but(population={"fraction": 0.1}).population_data().fraction == 0.1
 
 
+def test_plan_of_a_result__makes_the_same_release_where_no_role_was_suggested() -> None:
+    """Columns that are named in a call have no suggested order; a plan says that they have none."""
+    table = TABLE.assign(level=[("low", "medium", "high")[n % 3] for n in range(300)])
+    names = ["age", "sex", "level", "marital_status"]
+    schema = Schema.of(table, quasi_identifying=names, sensitive=["diagnosis"], identifying=["name", "email"])
+    assert suggest(table)["level"].ordered
+    first = an.anonymize(table, schema, k=5)
+    again = an.anonymize(table, an.Plan.from_text(an.Plan.of(first).text))
+    pd.testing.assert_frame_equal(again.release.frame(), first.release.frame())
+
+
 def test_differences__say_what_changed() -> None:
     suggested = suggest(TABLE)
     before = Plan.of_decisions(suggested, Settings(k=5), answers={"a": "nobody lives here", "b": "nobody lives here"})
@@ -285,6 +297,7 @@ def test_differences__say_what_changed() -> None:
         "The role of 'sex' is sensitive; it was quasi-identifying.",
         "The target is cost; it was diagnosis.",
         "k is 10; it was 5.",
+        "Grouping is error-digression; it was error-risk.",
         "'a' is answered in other words: others live here",
         "'b' is no longer answered.",
         "'c' is answered: nobody lives here",

@@ -213,7 +213,7 @@ def test_cuts__are_part_of_the_schema_and_of_what_a_recipient_checks() -> None:
     flow = Flow(table, schema, Settings(k=5))
     described = json.loads(flow.report.to_recipient_json())["provenance"]["schema"]
     assert described["columns"][0]["cuts"] == {"bands": list(ADULT)}
-    assert "--schema REPORT.json" in flow.report.provenance.command
+    assert "--plan REPORT.json" in flow.report.provenance.command
     again = read_release(flow.release.to_bytes("csv"), schema)
     assert verify(again, Schema.from_json(json.dumps(described)), original=table, k=5).passed
     assert flow.weighted.figures[0].after.value > 0

@@ -104,6 +104,7 @@ def edited_column(column: Column, kind: Kind, ordered: bool) -> Column:
     public = (column.domain, column.grid, column.groups) if kind is column.kind else (None, None, None)
     domain, grid, groups = public
     ordered = ordered and kind is Kind.CATEGORICAL
+    domain = None if column.ordered and column.suggested and not ordered else domain
     cuts = column.cuts if kind is column.kind else Cuts()
     return replace(column, kind=kind, domain=domain, grid=grid, groups=groups, ordered=ordered, cuts=cuts)
 
