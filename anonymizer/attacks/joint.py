@@ -95,8 +95,9 @@ class OverReleases:
         """The finding, in one sentence."""
         of = "" if self.persons is None else f" of {self.persons:,}"
         if not self.below:
-            safe = f"{self.title} together leave everybody at least {self.fewest:,} candidates."
-            return safe if self.exact else "The files alone leave nobody with fewer candidates for sure."
+            if not self.exact:
+                return "The files alone leave nobody with fewer candidates for sure."
+            return f"{self.title} together leave everybody at least {self.fewest:,} candidates."
         many = self.below != 1
         at_least = "" if self.exact else "at least "
         who = f"{at_least}{self.below:,}{of} {'people' if many or of else 'person'}"

@@ -1,5 +1,6 @@
 """Several releases attacked together, against loops over people, every way to deal out values, and the cases."""
 
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -179,6 +180,8 @@ def test_another_table__is_counted_over_the_people_of_this_one_and_its_values_ar
 def test_words__say_what_was_found() -> None:
     fine = beside([[0, 0, 0, 0], [0, 0, 0, 0]], ["a", "b", "a", "b"], 2)
     assert fine.headline == "Both releases together leave everybody at least 4 candidates."
+    alone = replace(fine, fewest=None, exact=False)
+    assert alone.headline == "The files alone leave nobody with fewer candidates for sure."
     assert step_names(10) == ("1", "2 to 9", "10 to 19", "20 and more")
     assert step_names(2) == ("1", "2 to 3", "4 and more")
     with pytest.raises(ParameterError, match="Only one release is named"):
