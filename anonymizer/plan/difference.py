@@ -9,6 +9,8 @@ from anonymizer.settings import PARTS as SETTING_PARTS
 from anonymizer.settings import Settings, setting_names
 
 LONGEST = 60
+KEYS = {"ordered": "natural order", "same_ids": "likeness of ids", "nobody": "ids of nobody"}
+"""What keys of a column are called in sentences, where not by themselves."""
 WORDS = {
     "release": "what [release] says of {}",
     "reading": "how the file is read, {}",
@@ -57,7 +59,7 @@ def _columns(before: Plan, after: Plan) -> list[str]:
             sentences.append(f"column {name!r} is new: {new['role']}.")
         else:
             sentences += [
-                _sentence(f"the {key} of {name!r}".replace("_", " "), new.get(key), old.get(key))
+                _sentence(f"the {KEYS.get(key, key)} of {name!r}", new.get(key), old.get(key))
                 for key in COLUMN
                 if new.get(key) != old.get(key)
             ]

@@ -284,7 +284,10 @@ class Plan:
 
     def commented(self, schema: Schema) -> str:
         """Return the plan as TOML, with the reasons why roles were suggested behind them. ``schema``: has these."""
-        comments: dict[Keys, str] = {("columns", one.name, "role"): one.reason for one in schema.columns if one.reason}
+        comments: dict[Keys, str] = {}
+        for one in schema.columns:
+            is_other = one.name in self.columns and self.columns[one.name]["role"] != one.role
+            comments["columns", one.name, "role"] = f"Suggested: {one.role}. {one.reason}" if is_other else one.reason
         return text_of(self.sections, comments=comments, head=HEAD)
 
     def write(self, path: str | Path) -> None:

@@ -16,6 +16,8 @@ from anonymizer.settings import SETTINGS, setting_names
 
 LAYOUT = 1
 """Version of the file's layout."""
+ENGINES = ("memory", "local", "dask")
+"""Where a run takes place."""
 LONGEST_COMMENT = 5_000
 MOST_TEXTS = 2_000
 
@@ -73,7 +75,7 @@ READING: Mapping[str, Look] = {
 RELEASE: Mapping[str, Look] = {
     **dict.fromkeys(("input", "out", "report", "packet", "internal_packet", "internal", "external"), text),
     **dict.fromkeys(("ledger", "to"), text),
-    "earlier": texts, "keep_earlier": TomlValue.flag, "engine": text,
+    "earlier": texts, "keep_earlier": TomlValue.flag, "engine": lambda value: value.one_of(ENGINES),
 }  # fmt: skip
 """From where the table comes, where releases go, and with which others they are counted."""
 PATHS = (

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import anonymizer as an
+from anonymizer import abilities
 from anonymizer.cuts import Cuts
 from anonymizer.errors import ReadError, SchemaError
 from anonymizer.hierarchy import Hierarchy
+from anonymizer.plan import sections
 from anonymizer.plan.difference import differences
 from anonymizer.plan.plan import Plan, stated_reading
 from anonymizer.plan.sections import SECTIONS
@@ -98,6 +100,10 @@ def test_text__keeps_comments_where_values_change() -> None:
     assert differences(plan, Plan.from_text(changed)) == ("k is 20; it was 10.",)
 
 
+def test_engines__are_all_that_there_are() -> None:
+    assert set(sections.ENGINES) == set(abilities.ENGINES)
+
+
 def test_plan__says_k_roles_and_method_always() -> None:
     text = Plan.of_decisions(suggest(TABLE), {}).text
     described = tomllib.loads(text)
@@ -137,6 +143,8 @@ def test_plan__says_k_roles_and_method_always() -> None:
         (HEAD + "[reading]\nmissing = 'x'", "line 3, column 1: reading.missing: a list of 0 to"),
         (HEAD + "[answers]\n'known: age' = 'no'", "line 3, column 1: answers.'known: age': it says too little"),
         (HEAD + "[release]\nearlier = [1]", "line 3, column 12: release.earlier 1: a text was expected, in quotes"),
+        (HEAD + "[release]\nengine = 'far'", "line 3, column 1: release.engine: 'far' is none of memory, local, dask."),
+        (HEAD + "[release]\ninput = \"a\\u0000\"", "line 3, column 1: release.input: it holds characters"),
         (HEAD + "[report]\npurpose = 3", "line 3, column 1: report.purpose: a text was expected"),
         (HEAD + "[answers]\n'known: age' = \"a b c \\u001b[2J\"", "line 3, column 1: answers.'known: age': it holds"),
         ("layout = 1979-05-27", "line 1, column 1: layout: a whole number"),
@@ -287,7 +295,12 @@ def test_plan_of_a_result__makes_the_same_release_where_no_role_was_suggested() 
 def test_differences__say_what_changed() -> None:
     suggested = suggest(TABLE)
     before = Plan.of_decisions(suggested, Settings(k=5), answers={"a": "nobody lives here", "b": "nobody lives here"})
-    schema = suggested.with_column("age", cuts=Cuts(top=90)).with_roles({"sex": Role.SENSITIVE}).with_target("cost")
+    schema = (
+        suggested.with_column("age", cuts=Cuts(top=90))
+        .with_column("marital_status", ordered=True)
+        .with_roles({"sex": Role.SENSITIVE})
+        .with_target("cost")
+    )
     schema = Schema(tuple(column for column in schema.columns if column.name != "name"), "cost")
     after = Plan.of_decisions(schema, Settings(k=10), answers={"a": "others live here", "c": "nobody lives here"},
                               release={"to": "the ministry"})  # fmt: skip
@@ -295,6 +308,7 @@ def test_differences__say_what_changed() -> None:
         "Column 'name' is gone; it was identifying.",
         "The top of 'age' is 90; it was not said.",
         "The role of 'sex' is sensitive; it was quasi-identifying.",
+        "The natural order of 'marital_status' is on; it was off.",
         "The target is cost; it was diagnosis.",
         "k is 10; it was 5.",
         "Grouping is error-digression; it was error-risk.",
