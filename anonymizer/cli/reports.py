@@ -4,7 +4,7 @@ way of a release, attacks and the reports for people, from the terminal."""
 import argparse
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from anonymizer.errors import ParameterError, Progress
@@ -91,16 +91,14 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def reasons_of(texts: Sequence[str], gate: Gate, before: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the reasons by key. ``before``: those that a project keeps, which are used where nobody typed another; one
-    for what is no finding of this release is said on standard error.
+def reasons_of(texts: Sequence[str], gate: Gate) -> dict[str, str]:
+    """Return the reasons by key; the last one of a key counts. One for what is no finding of this release is said on
+    standard error.
 
     Raises :class:`ParameterError` for a text that says nothing, and for what is never found.
     """
     keys = [finding.key for finding in gate.findings]
-    reasons = {key: text for key, text in (before or {}).items() if key in keys}
-    for key in set(before or {}) - set(reasons):
-        print(f"The project's reason for {key!r} is not used: there is no such finding now.", file=sys.stderr)
+    reasons: dict[str, str] = {}
     for text in texts:
         key = max((key for key in keys if text.startswith(f"{key}=")), key=len, default=text.partition("=")[0])
         if "=" not in text:
