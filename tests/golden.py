@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from anonymizer.growing.tree import Tree
 from anonymizer.pipeline import Result
 
 FILE = Path(__file__).with_suffix(".json")
@@ -58,7 +59,7 @@ def parts(result: Result | Mapping[str, Any]) -> dict[str, Any]:
         return dict(result)
     report, pruning = result.report.to_dict(), result.pruning
     whole = {
-        "tree": result.tree,
+        "tree": {field.name: getattr(result.tree, field.name) for field in fields(Tree)},
         "risk": result.risk,
         "pruning": [pruning.steps, pruning.ratios, pruning.smallest, pruning.satisfied],
         "cells": result.release.frame().to_csv(),
