@@ -24,7 +24,7 @@ DICTIONARIES: dict[str, list[Collection[str]]] = {"tested": [TESTS]}
 NAMES: dict[str, dict[str, str]] = {
     "grouping": {
         "least": "Least pruning",
-        "regions": "Regions",
+        "regions": "Regions with room",
         "error-risk": "Error-risk pruning",
         "error-digression": "Error-digression pruning",
         "median-mondrian": "Median Mondrian",

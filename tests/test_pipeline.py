@@ -61,7 +61,7 @@ def test_finer_groups__lose_no_more(grouping: str) -> None:
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_writing__cells_change_and_groups_stay(writing: str, numbers: str) -> None:
     table, schema = make_table()
-    uniform = {"generalizer": "uniform", "k": K}
+    uniform = {"generalizer": "uniform", "k": K, "grouping": "error-risk"}
     plain = anonymize(table, schema, **uniform)
     result = anonymize(table, schema, **uniform, writing=writing, numbers=numbers)
     released = read_release(result.release.to_bytes(), schema)
@@ -89,7 +89,7 @@ def test_concatenate__is_uniform_written_that_way() -> None:
     [
         ({"k": 0}, ParameterError, "k cannot be 0"),
         ({"k": 15}, GuaranteeError, "14 rows, fewer than k = 15"),
-        ({"grouping": "nearest"}, ParameterError, "least, error-risk"),
+        ({"grouping": "nearest"}, ParameterError, "least, regions, error-risk"),
         ({"generalizer": "nearest"}, ParameterError, "uniform"),
         ({"criterion": "nearest"}, ParameterError, "entropy"),
         ({"criterion": "sse"}, ParameterError, "does not fit the target"),

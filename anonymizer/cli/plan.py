@@ -65,7 +65,7 @@ def add_check(subparsers: Any, add_run: AddRun) -> None:
     )
     add_run(command)
     command.add_argument("plan", nargs="?", default=NAME, help=f"the plan, or its folder (default: {NAME})")
-    command.set_defaults(command="anonymize", input=None, check=True)
+    command.set_defaults(command="anonymize", input=None, check=True, writes=())
 
 
 def add_diff(subparsers: Any) -> None:

@@ -40,13 +40,12 @@ def cut_groups(codes, order, who, starts, ends, scale, least, by_median, sample)
             t = m
             m += 1
             parent[t], first[t], last[t], listed_start[t] = above, start, end, n_listed
-            j, left_codes = -1, 0
+            j, left_codes, step = -1, 0, (end - start) // sample if sample > 0 else 0
             here = who[order[start:end]] if who.shape[0] else who[:0].copy()
             if end - start >= 2 * least and by_median:
                 j, left_codes = median_cut(codes, here, start, end, least, scale, room)
             elif end - start >= 2 * least:
-                if sample > 0 and end - start >= 2 * sample:
-                    step = (end - start) // sample
+                if step >= 2:
                     some = here[: sample * step : step].copy()
                     for a in range(codes.shape[0]):
                         few[a] = codes[a, start : start + sample * step : step]

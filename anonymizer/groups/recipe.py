@@ -147,7 +147,7 @@ GROUPING_WORDS: dict[str, tuple[str, str]] = {
         "A split stays when both of its sides have k rows and keep every limit below; no pruning keeps more.",
     ),
     "regions": (
-        ": branches with room to pack",
+        ": branches to pack groups in",
         "A split stays when both of its sides have four times k rows and keep every limit below. Groups packed inside "
         "such branches lose hardly more than those of the whole table.",
     ),

@@ -239,9 +239,8 @@ def write_release(
     :func:`anonymizer.releasing.generalize.divide`; ``digest``: of the bytes of the table's files; ``read``: all columns
     of the table, for the ledger of an ``register``. Raises what :func:`anonymizer.engines.anonymize_files` raises.
     """
-    s = settings
     progress(0.0, "Making groups")
-    release, classes, made = make_release(coded, pruning, leaf, s, memory, rng, register)
+    release, classes, made = make_release(coded, pruning, leaf, settings, memory, rng, register)
     loss = ncp_by_column(release.parts(), coded.encoded.encodings, release.sizes)
     progress(0.3, "Looking at what leaves")
     sample = coded.sample(SAMPLE)
@@ -264,18 +263,18 @@ def write_release(
         del release
         return manifest, verify_folder(
             place_of(half), schema, manifest=manifest, original=before,
-            progress=lambda share, what: progress(0.6 + 0.4 * share, what), **s.limits.required,
+            progress=lambda share, what: progress(0.6 + 0.4 * share, what), **settings.limits.required,
         )  # fmt: skip
 
     place, manifest, verification, gate, entry = write_if_verified(
-        folder, write, sample, schema, s, reasons, override, entering
+        folder, write, sample, schema, settings, reasons, override, entering
     )
     progress(1.0, "Done")
     notes = coded.encoded.notes + tuple(problem.text for problem in table.left_out)
     if coded.n_records > SAMPLE:
         notes += (f"The gate looked at {SAMPLE:,} of the {coded.n_records:,} rows, evenly spread.",)
     return FilesResult(
-        schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
+        schema, settings, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
         place, digest, "" if verification.passed else override.strip(), made=made, entry=entry,
     )  # fmt: skip
 

@@ -31,7 +31,7 @@ MOST_RISKS = 3
 
 PAPERS: Mapping[str, str] = {
     "least": "Least pruning: the largest pruning of the tree in which every group keeps every limit (Copse's own).",
-    "regions": "Regions with room to pack, in a tree that cuts where least detail is lost (Copse's own).",
+    "regions": "Regions with room, in a tree that cuts where least detail is lost (Copse's own).",
     "error-risk": "Error-risk pruning: Yang, Wang, Hu and Li, ICIS 2019; here the root goes last.",
     "error-digression": "Error-digression pruning: Li and Sarkar, MIS Quarterly 2014.",
     "median-mondrian": "Median Mondrian: LeFevre, DeWitt and Ramakrishnan, ICDE 2006.",

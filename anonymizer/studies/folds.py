@@ -137,7 +137,7 @@ class Fold:
     def growth(self, flow: Flow) -> Growth:
         """Return this flow with a tree that is shared by all of its recipe, and the seconds to grow and score it."""
         if flow.recipe not in self.growths:
-            start = time.perf_counter()
+            start, flow.rng = time.perf_counter(), np.random.default_rng(self.seed)
             _ = flow.tree, flow.risk
             self.growths[flow.recipe] = Growth(flow, time.perf_counter() - start)
         first = self.growths[flow.recipe]

@@ -55,7 +55,7 @@ def test_project__keeps_reasons_that_are_used_again(capsys: Capture) -> None:
     assert {one["key"]: one["reason"] for one in findings}[key] == "another reason for this year"
     capsys.readouterr()
     assert main([*command, "--identifying", "occupation"]) in (0, 1)
-    assert "The project's reason for 'follows: occupation, age' is not used" in capsys.readouterr().err
+    assert "No finding is called 'follows: occupation, age'" in capsys.readouterr().err
 
 
 def test_project__of_a_packet_for_the_recipient_is_one_line(capsys: Capture) -> None:

@@ -23,7 +23,7 @@ from anonymizer.gate.earlier import (
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.pipeline import Result
 from anonymizer.settings import Settings
-from tests.releasing.test_secret import SAMPLE, schema_of
+from tests.groups.test_secret import SAMPLE, schema_of
 
 HOW: dict[str, Any] = {"k": 10, "generalizer": "pack"}
 

@@ -11,7 +11,17 @@ import pytest
 
 from anonymizer.errors import AnonymizerWarning, GuaranteeError, ParameterError
 from anonymizer.flow import Flow
-from anonymizer.gate.finding import Finding, Gate, Repair, Severity, is_reason, kind_of_key, names_text, verdict_of
+from anonymizer.gate.finding import (
+    Finding,
+    Gate,
+    Repair,
+    Severity,
+    is_reason,
+    kind_of_key,
+    names_text,
+    share_text,
+    verdict_of,
+)
 from anonymizer.pipeline import anonymize, run_flow
 from anonymizer.reading.samples import hospital, visits
 from anonymizer.schema import Role, Schema
@@ -120,7 +130,7 @@ def test_kept_columns__are_counted_alone_and_beside_the_boxes() -> None:
     assert beside > N / 2
     finding = flow.judgement["unchanged: shoe, hat, town"]
     assert finding.severity is Severity.STOPS
-    assert finding.figure == f"{beside / N:.{0 if beside < 0.9 * N else 1}%}"
+    assert finding.figure == share_text(beside / N)
     assert f"{alone:,} are unique on shoe, hat, town alone, and {beside:,} beside" in finding.detail
     check_repairs(flow, finding)
     few = flow_of(people(town=rng.integers(0, 2, N).astype(str))).judgement["unchanged: town"]

@@ -55,7 +55,10 @@ def open_page(ws: Workspace | None = None) -> AppTest:
 
 
 def session(schema: Schema = SCHEMA) -> Workspace:
-    return Workspace(reading=sample_reading("people", TABLE), schema=schema)
+    """A session whose tree is guided by its target, so that how it grew says something."""
+    ws = Workspace(reading=sample_reading("people", TABLE), schema=schema)
+    ws.set(grouping="error-risk")
+    return ws
 
 
 def metric(app: AppTest, label: str) -> str:

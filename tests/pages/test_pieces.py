@@ -55,9 +55,10 @@ def test_every_view__shows_what_it_can(places: tuple[Path, Path], how: dict[str,
 
 
 def test_the_glance__has_the_losses_of_the_whole_table(places: tuple[Path, Path]) -> None:
-    ws = session(places[0], grouping="least", numbers="range")
+    guided = {"grouping": "least", "criterion": "entropy", "numbers": "range"}
+    ws = session(places[0], **guided)
     app = open_view(ws, "At a glance")
-    whole = Flow(people(N, 3), ws.flow.schema, Settings(generalizer="uniform", grouping="least", numbers="range"))
+    whole = Flow(people(N, 3), ws.flow.schema, Settings(generalizer="uniform", **guided))
     assert losses_of_groups(ws) == pytest.approx(whole.utility.ncp_by_column, abs=0.001)
     assert figures_of_groups(ws)["groups"] == whole.after.groups
     assert f"at most {share(1 / whole.after.smallest)}" in texts(app)

@@ -14,12 +14,12 @@ from anonymizer.gate.earlier import Now
 from anonymizer.plan.carry_over import Profile
 from anonymizer.reading.samples import visits
 from anonymizer.schema import Schema
+from tests.groups.test_secret import QI, SAMPLE
 from tests.pages import test_data
 from tests.pages.decisions import file_of
 from tests.pages.test_data import drop, session_of
 from tests.pages.test_project import open_file
 from tests.pages.test_release import open_page, plain_text, session
-from tests.releasing.test_secret import QI, SAMPLE
 from ui.decisions.project_file import project_of
 from ui.decisions.state import LastTime
 from ui.release.packet import noted

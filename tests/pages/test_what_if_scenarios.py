@@ -58,7 +58,7 @@ def test_compared_scenarios__stay_so_under_another_name() -> None:
 
 
 def test_a_setting_nobody_named__is_called_what_it_is() -> None:
-    assert usual_name(session(k=20)) == "Error-risk pruning with uniform boxes, k = 20"
+    assert usual_name(session(k=20)) == "Least pruning with uniform boxes, k = 20"
     assert usual_name(session(k=20, criterion="blend", weight=0.9)) == "Blend of weight 0.9 with uniform boxes, k = 20"
     ws = session(k=20, grouping="least", criterion="blend", weight=0.9)
     points = record_frontier(ws.flow, (20,), [Method("least", "uniform", 0.9)])

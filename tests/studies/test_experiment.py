@@ -97,10 +97,10 @@ def test_losses_and_boxes__are_those_of_a_release_of_the_training_records(method
     table, schema = random_table(15, 160)
     whole = encode(table, schema)
     train, test = np.arange(0, 160, 2), np.arange(1, 160, 2)
-    measured = Fold.of(Flow(table, schema), train, test).measure("least", method, 6)
+    measured = Fold.of(Flow(table, schema), train, test).measure("error-risk", method, 6)
     part, encoded = table.iloc[train].reset_index(drop=True), rows_of(whole, train)
     tree = grow(encoded)
-    pruning = prune(tree, annotate(tree, encoded), "least", 6)
+    pruning = prune(tree, annotate(tree, encoded), "error-risk", 6)
     release = generalize(
         part, schema, encoded, pruning, method, 6, numbers=Settings().numbers, rng=np.random.default_rng(0)
     )
@@ -297,7 +297,8 @@ def test_impossible_settings__are_refused(wrong):
 def test_weights_and_means__are_read_by_the_models():
     table, schema = random_table(21, 200)
     ways = {}, {"writing": "weighted", "numbers": "mean"}
-    boxed = [Flow(table, schema, Settings(k=20, generalizer="uniform", **way)).boxed for way in ways]
+    settings = [Settings(k=20, generalizer="uniform", grouping="error-risk", **way) for way in ways]
+    boxed = [Flow(table, schema, one).boxed for one in settings]
     sides = [one.features()[one.box] for one in boxed]
     assert sides[0].shape == sides[1].shape
     # Counts give every level back as often as it is; sets do not.
@@ -359,11 +360,11 @@ def test_raw__is_a_model_of_the_released_cells_asked_about_original_values(metho
     schema = Schema.of(table, quasi_identifying=columns, sensitive=["ill", "cost"])
     flow = Flow(table, schema, Settings(k=8))
     train, test = np.arange(0, 200, 2), np.arange(1, 200, 2)
-    figures = Fold.of(flow, train, test).measure("least", method, 8).figures
+    figures = Fold.of(flow, train, test).measure("error-risk", method, 8).figures
     records = flow.rows(train).but(generalizer=method)
     encoded = records.encoded
     tree = grow(encoded)
-    pruning = prune(tree, annotate(tree, encoded), "least", 8)
+    pruning = prune(tree, annotate(tree, encoded), "error-risk", 8)
     part = table.iloc[train].reset_index(drop=True)
     release = generalize(
         part, schema, encoded, pruning, method, 8, numbers=flow.settings.numbers, rng=np.random.default_rng(0)

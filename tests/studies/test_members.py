@@ -20,7 +20,7 @@ from anonymizer.studies.members import members
 from anonymizer.values import share
 
 TABLE = hospital(400, 3)
-FLOW = Flow(TABLE, suggest(TABLE), Settings(k=5), rng=np.random.default_rng(2))
+FLOW = Flow(TABLE, suggest(TABLE), Settings(k=5, grouping="error-risk"), rng=np.random.default_rng(2))
 
 
 def right(released: pd.DataFrame, names: tuple[str, ...], target: str) -> float:

@@ -102,7 +102,8 @@ def change(path: list[Any], value: Any) -> str:
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (["copse_project"], 2), (["copse_project"], True), (["copse_project"], "1"), (["table"], None),
+        (["copse_project"], 3), (["copse_project"], 0),
+        (["copse_project"], True), (["copse_project"], "1"), (["table"], None),
         (["table", "sha256"], "x"), (["table", "sha256"], "g" * 64), (["table", "sha256"], 3),
         (["table", "records"], -1), (["table", "records"], 2.5), (["table", "records"], True),
         (["table", "name"], ["a"]), (["schema"], []), (["schema", "columns"], 3),
