@@ -20,11 +20,6 @@ def gains(ws: Workspace, page: str) -> None:
     if settings is None:
         return
 
-    def use(one: PaperSetting) -> None:
-        ws.open(one.settings)
-        tested = {"tested": "" if one.settings["significance"] is None else one.settings["tested"]}
-        show_in_widgets(page, {**one.settings, **tested})
-
     st.markdown(f"**{plain(gain_sentence(ws.flow, settings))}**")
     for number, one in enumerate(settings):
         with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{page} paper {number}"):
@@ -34,8 +29,29 @@ def gains(ws: Workspace, page: str) -> None:
             )
             st.button(
                 "Use it", key=f"{page} use paper {number}", help=f"Use {plain(one.title)}", disabled=is_chosen(ws, one),
-                on_click=use, args=(one,),
+                on_click=use, args=(ws, page, one),
             )  # fmt: skip
+
+
+def use(ws: Workspace, page: str, one: PaperSetting) -> None:
+    """Choose a setting of the papers; ``page`` begins the keys of the widgets that show it."""
+    ws.open(one.settings)
+    tested = {"tested": "" if one.settings["significance"] is None else one.settings["tested"]}
+    show_in_widgets(page, {**one.settings, **tested})
+
+
+def as_in_the_papers(ws: Workspace, page: str) -> None:
+    """Draw the button that chooses the first setting of the papers, and what its release would be beside this one."""
+    settings = settings_of_papers(ws)
+    if settings is None:
+        return
+    one = settings[0]
+    st.button(
+        "As in the papers", key=f"{page} as in the papers", icon=":material/menu_book:", help=plain(one.title),
+        disabled=is_chosen(ws, one), on_click=use, args=(ws, page, one), width="stretch",
+    )  # fmt: skip
+    now = f", here {share(ws.flow.utility.gcp)}" if ws.ready("utility") else ""
+    st.caption(f"{plain(one.source)}: {figures_text(one)}{now}.")
 
 
 def settings_of_papers(ws: Workspace) -> tuple[PaperSetting, ...] | None:

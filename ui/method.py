@@ -13,7 +13,9 @@ from anonymizer.settings import SETTINGS, in_text, name_of, names_of
 from anonymizer.suppression.choice import allowed
 from anonymizer.whatif.ends import loss_by_ends
 from ui.controls import count, plain, share, slider_ends
+from ui.gains import as_in_the_papers
 from ui.glossary import meaning
+from ui.proposal import proposal
 from ui.server.framework import DeltaGenerator
 from ui.session import optional_number, set_at_once, widget_state
 from ui.workspace import Workspace
@@ -187,6 +189,8 @@ def growth_choice(ws: Workspace, page: str) -> None:
         st.markdown(f":small[{SETTINGS['criterion'].title}]")
         st.caption("Mondrian grows a tree of its own and takes nothing back for k: there is nothing to choose here.")
         return
+    if not ws.in_pieces:
+        as_in_the_papers(ws, page)
     names = criteria(ws)
     now = ws.flow.recipe.criterion or names[1]
     key = f"{page} criterion {names[1]}"
@@ -211,6 +215,7 @@ def growth_choice(ws: Workspace, page: str) -> None:
         )  # fmt: skip
         slider_ends("keep the columns", "keep the analysis")
         ws.set(weight=float(weight))
+    proposal(ws)
     with st.popover("How far it grows", icon=":material/tune:"):
         number_setting(ws, "min_leaf", f"{page} leaf")
         number_setting(ws, "max_depth", f"{page} deepest", empty="no limit")

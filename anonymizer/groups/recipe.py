@@ -94,6 +94,15 @@ def grouping_of(settings: Settings, schema: Schema, n: int = 0) -> str:
     return "regions" if settings.generalizer in PACKS else "least"
 
 
+def named(settings: Settings, schema: Schema, n: int = 0) -> dict[str, str]:
+    """Return what settings mean where they name no grouping and no criterion, by name, for a table of n records."""
+    grouping = grouping_of(settings, schema, n)
+    if grouping in MONDRIAN:
+        return {"grouping": grouping}
+    guide = recipe_of(settings, n).criterion or ("sse" if schema.by_numbers else "entropy")
+    return {"grouping": grouping, "criterion": guide}
+
+
 def with_criterion(recipe: Recipe, encoded: EncodedTable) -> Recipe:
     """Return the recipe with its criterion named."""
     if recipe.mondrian or recipe.criterion is not None:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from anonymizer.errors import AnonymizerError, ReadError
 from anonymizer.gate.finding import FEWEST_WORDS, is_reason
-from anonymizer.groups.recipe import natural_grouping
+from anonymizer.groups.recipe import named
 from anonymizer.json_value import parse as parse_json
 from anonymizer.labelled.variable import Variable
 from anonymizer.plan.carry_over import Change, Profile, carry_over
@@ -41,7 +41,7 @@ from anonymizer.reading.options import DEFAULT_MISSING, ReadOptions
 from anonymizer.reading.profile import suggest
 from anonymizer.releasing.files import write_file
 from anonymizer.schema import ONCE, Column, Role, Schema
-from anonymizer.settings import SETTINGS, setting_names
+from anonymizer.settings import SETTINGS, Settings, setting_names
 from anonymizer.version import VERSION
 
 NAME = "copse.toml"
@@ -166,7 +166,7 @@ class Plan:
         }
         own = {name: value for name, value in settings.items() if value is not None}
         parts |= {name: {key: visible(text) for key, text in parts.get(name, {}).items()} for name in TEXTS}
-        return cls(columns, {"grouping": natural_grouping(schema)} | own, schema.target, **parts)
+        return cls(columns, named(Settings(**own), schema) | own, schema.target, **parts)
 
     def but(self, **changes: Any) -> Self:
         """Return another plan: this one with some fields changed."""

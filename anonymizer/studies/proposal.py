@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.errors import AnonymizerError, Progress, no_progress
+from anonymizer.errors import AnonymizerError, CancelledError, Progress, no_progress
 from anonymizer.flow import Flow
 from anonymizer.groups.detail import DETAIL
 from anonymizer.groups.recipe import natural_criterion, natural_grouping
@@ -86,6 +86,8 @@ def propose(flow: Flow, progress: Progress = no_progress) -> Proposal | None:
                 scores[fold, way] = score(made, rows_of(some.encoded, test))
                 lost[fold, way] = made.utility.gcp
                 guessed[fold, way] = math.nan if by_numbers else inside(made)
+    except CancelledError:
+        raise
     except AnonymizerError:
         return None
     gains = scores[:, 1] - scores[:, 0]

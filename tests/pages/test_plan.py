@@ -64,7 +64,7 @@ def test_a_plan__is_taken_over_whichever_comes_first(first: str) -> None:
     assert not app.exception
     ws = session_of(app)
     assert (ws.schema, ws.reasons) == (before.schema, before.reasons)
-    assert ws.settings == before.settings.but(grouping="error-risk")
+    assert ws.settings == before.settings.but(grouping="regions", criterion="detail")
     assert "The plan of 5 columns holds for this table" in plain_text(app)
     assert state(ws)[-2] == {"purpose": "a study of sleep"}
 

@@ -108,7 +108,7 @@ def test_plan__says_k_roles_and_method_always() -> None:
     text = Plan.of_decisions(suggest(TABLE), {}).text
     described = tomllib.loads(text)
     assert described["limits"] == {"k": 10}
-    assert described["method"] == {"grouping": "error-risk", "generalizer": "pack"}
+    assert described["method"] == {"grouping": "regions", "generalizer": "pack", "criterion": "detail"}
     assert all("role" in column for column in described["columns"].values())
     assert set(described["columns"]) == set(TABLE.columns)
 
@@ -262,8 +262,10 @@ def test_every_setting__is_said_and_read(name: str) -> None:
     value = max(value, setting.least) if setting.kind != "name" else value
     plan = Plan.from_text(Plan.of_decisions(suggest(TABLE), {name: value}).text)
     assert plan.settings[name] == value
-    (sentence,) = differences(Plan.of_decisions(suggest(TABLE), {}), plan) or ("",)
-    assert sentence == "" if value == setting.default else f"it was {setting.default}"[:6] in sentence
+    sentences = differences(Plan.of_decisions(suggest(TABLE), {}), plan)
+    with_it = 2 if name in ("grouping", "criterion") else 1  # each of the two says what suits the other
+    assert len(sentences) == (0 if value == setting.default else with_it)
+    assert all("it was" in sentence for sentence in sentences)
 
 
 def test_anonymize__by_a_plan_is_the_run_that_it_says(tmp_path: Path) -> None:
@@ -311,7 +313,6 @@ def test_differences__say_what_changed() -> None:
         "The natural order of 'marital_status' is on; it was off.",
         "The target is cost; it was diagnosis.",
         "k is 10; it was 5.",
-        "Grouping is error-digression; it was error-risk.",
         "'a' is answered in other words: others live here",
         "'b' is no longer answered.",
         "'c' is answered: nobody lives here",
