@@ -119,7 +119,8 @@ def test_a_saved_schema_stands_for_the_roles(capsys: Capture) -> None:
 
 
 def test_kinds_and_target_reach_the_schema(capsys: Capture) -> None:
-    assert make("--kinds", "age=categorical,admission_date=date", "--target", "cost", "--json") == 0
+    papers = ["--grouping", "error-digression"]
+    assert make("--kinds", "age=categorical,admission_date=date", "--target", "cost", *papers, "--json") == 0
     provenance = json.loads(capsys.readouterr().out)["provenance"]
     kinds = {column["name"]: column["kind"] for column in provenance["schema"]["columns"]}
     assert kinds["age"] == "categorical"

@@ -63,7 +63,6 @@ def of_ready(case: Case) -> Iterable[str]:
         yield Maybe(sentence)
         yield Maybe(detail)
         yield Maybe(f"- {figure}: {sentence} {detail}")
-    yield f"Cross tables off: {percent(of.mean_distance)}"
     yield of.baselines
     yield f"This release is {of.k}-anonymous."
     yield words.description(of, case.limits.get("suppression", 0))
@@ -104,8 +103,10 @@ def of_strip(case: Case) -> list[str]:
 def of_cross_tables(case: Case) -> list[str]:
     mean = percent(case.of.mean_distance)
     text = f"Cross tables show {mean} of the rows in a wrong cell, on average"
-    value = mean if case.of.mean_distance < case.of.mean_alone else f":orange[{mean}]"
-    return [f"Cross tables off: {value}", f"{text}. {case.of.baselines}"]
+    if case.of.mean_distance < case.of.mean_alone:
+        return [f"Cross tables off: {mean}", f"{text}. {case.of.baselines}"]
+    values = mean, f":orange[{mean}]"  # in the strip, where it is drawn with it, it is orange
+    return [*(Maybe(f"Cross tables off: {value}") for value in values), f"{text}. {case.of.baselines}"]
 
 
 # Release.
@@ -235,10 +236,11 @@ def of_papers(case: Case) -> Iterable[str]:
         groups = some(made.after.groups, "group")
         figures = f"detail lost (GCP) {percent(made.gcp)}, highest risk {percent(made.after.highest)}, {groups}"
         yield f"{one.title} ({one.source}): {figures} {one.promise}"
-    method = f"{flow.grouping} pruning".capitalize()
-    best = f"{losses[0]:.0%} of {method.lower()} with uniform boxes ({paper_settings(flow)[0].source})"
+    paper = paper_settings(flow)[0]
+    best = f"{losses[0]:.0%} of {paper.settings['grouping']} pruning with uniform boxes ({paper.source})"
     less = f"It loses {case.of.gcp:.0%} of the detail, less than the {best}"
-    yield f"Chosen now: {method.lower()} with packed groups. {less}"
+    assert flow.grouping == "regions"
+    yield f"Chosen now: regions with room with packed groups. {less}"
 
 
 def survey_rows(of: Naive) -> list[list[str]]:

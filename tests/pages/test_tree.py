@@ -251,7 +251,7 @@ def test_blend__the_weight_has_ends_in_words_and_changes_the_tree() -> None:
         losses.append(ws.flow.node_ncp[ws.flow.pruning.cut()].mean())
     assert losses[0] < losses[1]
     app.selectbox(key="tree criterion sse").set_value("sse").run()
-    assert ws.settings.criterion is None
+    assert ws.settings.criterion == "sse"
 
 
 @pytest.mark.parametrize(

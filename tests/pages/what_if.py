@@ -59,7 +59,7 @@ def metrics(app: AppTest) -> dict[str, str]:
 def figures_of(ws: Workspace) -> dict[str, str]:
     """The strip by a run of the package that knows nothing of the session."""
     p = ws.settings
-    result = anonymize(TABLE, SCHEMA, k=p.k, grouping=p.grouping, generalizer=p.generalizer)
+    result = anonymize(TABLE, SCHEMA, k=p.k, grouping=p.grouping, criterion=p.criterion, generalizer=p.generalizer)
     risk = linkage_risk(result.release.frame(), QUASI)
     stopping = [finding for finding in about_table(TABLE, SCHEMA) if finding.is_open]
     so_far = "Yes, so far" if risk.smallest >= p.k else "k is not kept"

@@ -1,5 +1,6 @@
 """A table in pieces that is open: the same facts, roles, tree, cut figures and folder as of the whole table."""
 
+import re
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -147,6 +148,7 @@ def test_the_folder__is_what_files_are_released_as(pieces: tuple[Path, pd.DataFr
         for name in ("commitment", "key", "name"):
             report["provenance"]["input"].pop(name)
         report["provenance"].pop("time")
+        report["plan"] = re.sub("^input = .*$", "", report["plan"], flags=re.MULTILINE)
     assert mine == other
 
 
