@@ -126,7 +126,7 @@ def outcome_of(**settings: object) -> str:
     """All that comes of a run but the record of its settings: cells, checks, findings, report."""
     result = run_with(**settings)
     report = result.report.to_dict()
-    for what in ("run", "provenance"):
+    for what in ("run", "provenance", "plan"):
         report.pop(what, None)
     checks = [(check.name, check.required, check.achieved) for check in result.verification.checks]
     return "\n".join((result.release.frame().to_csv(), repr(checks), repr(result.gate.to_dict()), json.dumps(report)))

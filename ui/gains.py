@@ -50,8 +50,8 @@ def as_in_the_papers(ws: Workspace, page: str) -> None:
         "As in the papers", key=f"{page} as in the papers", icon=":material/menu_book:", help=plain(one.title),
         disabled=is_chosen(ws, one), on_click=use, args=(ws, page, one), width="stretch",
     )  # fmt: skip
-    now = f", here {share(ws.flow.utility.gcp)}" if ws.ready("utility") else ""
-    st.caption(f"{plain(one.source)}: {figures_text(one)}{now}.")
+    now = f" Now {share(ws.flow.utility.gcp)} is lost." if ws.ready("utility") else ""
+    st.caption(f"{plain(one.source)}: {figures_text(one)}.{now}")
 
 
 def settings_of_papers(ws: Workspace) -> tuple[PaperSetting, ...] | None:

@@ -54,8 +54,8 @@ def test_groups_of_least_pruning__are_those_of_whole_branches(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"generalizer": "uniform", "grouping": "least", "k": 25},
-        {"generalizer": "refine", "grouping": "least", "l": 2, "k": 8},
+        {"generalizer": "uniform", "grouping": "least", "criterion": "entropy", "k": 25},
+        {"generalizer": "refine", "grouping": "least", "criterion": "entropy", "l": 2, "k": 8},
         {"generalizer": "uniform", "grouping": "error-risk"},
     ],
 )

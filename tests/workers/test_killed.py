@@ -25,6 +25,8 @@ from tests.waiting import PATIENCE, wait_until
 from tests.workers.killing import killing, note_readings
 from tests.workers.runs import CASES, alive, keys_of, same_files
 
+GROWN = CASES[0] | {"criterion": "entropy"}
+"""A tree that grows in waves, on all workers."""
 KILLS = [
     ("count", "answering", 6),  # in the second wave, or after it
     ("take", "shipping", 0),
@@ -42,7 +44,7 @@ def test_a_worker_that_is_killed__changes_nothing(
 ) -> None:
     folder, schema = source
     monkeypatch.setattr("anonymizer.workers.records.SMALL", 400)  # so that there are waves
-    changes, packed = CASES[0], CASES[0] | {"generalizer": "pack"}
+    changes, packed = GROWN, GROWN | {"generalizer": "pack"}
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
     anonymize_files(folder, schema, tmp_path / "as-packed", rows=900, rng=np.random.default_rng(7), **packed)
     with open_cluster(workers=len(kills) + 1, memory="2GiB", spill=spill) as cluster:
@@ -70,7 +72,7 @@ def test_a_worker_that_is_killed__costs_one_reading_of_its_share(
     with open_cluster(workers=2, memory="2GiB", spill=spill) as cluster:
         cluster.client.run(note_readings, str(log))
         with killing(cluster, "count", tmp_path / "mark", after=6):
-            release_on(cluster, open_table(folder, 900), schema, tmp_path / "out", Settings(**CASES[0]), rows=900)
+            release_on(cluster, open_table(folder, 900), schema, tmp_path / "out", Settings(**GROWN), rows=900)
     assert sorted(Counter(log.read_text().split()).values()) == [1, 2]
 
 
@@ -82,7 +84,7 @@ def test_a_scheduler_that_is_killed__is_started_again_once(
 ) -> None:
     folder, schema = source
     monkeypatch.setattr("anonymizer.workers.records.SMALL", 400)  # so that there are waves
-    anonymize_files(folder, schema, tmp_path / "here", rows=900, **CASES[0])
+    anonymize_files(folder, schema, tmp_path / "here", rows=900, **GROWN)
     others = set(os.listdir(spill))
     with open_cluster(workers=2, memory="2GiB", spill=spill) as cluster:
         first, ask, killed = cluster.address, cluster.ask, []
@@ -95,7 +97,7 @@ def test_a_scheduler_that_is_killed__is_started_again_once(
             return future
 
         monkeypatch.setattr(cluster, "ask", asking)
-        release_on(cluster, open_table(folder, 900), schema, tmp_path / "out", Settings(**CASES[0]), rows=900)
+        release_on(cluster, open_table(folder, 900), schema, tmp_path / "out", Settings(**GROWN), rows=900)
         assert killed
         assert cluster.address != first
         assert same_files(tmp_path / "out", tmp_path / "here")
@@ -103,7 +105,7 @@ def test_a_scheduler_that_is_killed__is_started_again_once(
         os.kill(cluster.processes[0].pid, signal.SIGKILL)
         cluster.processes[0].wait(PATIENCE)
         with pytest.raises(ClusterError, match=r"The scheduler at tls://127\.0\.0\.1:\d+ is gone"):
-            release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**CASES[0]), rows=900)
+            release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**GROWN), rows=900)
     assert not any(map(alive, killed))
 
 
