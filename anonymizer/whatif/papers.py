@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anonymizer.errors import GuaranteeError, Progress, no_progress
+from anonymizer.errors import GuaranteeError, ParameterError, Progress, no_progress
 from anonymizer.flow import Flow
 from anonymizer.groups.recipe import fitting_groupings
 from anonymizer.releasing.generalize import guarantee_of
@@ -82,7 +82,7 @@ def with_figures(flow: Flow, progress: Progress = no_progress) -> tuple[PaperSet
         try:
             after = other.after
             measured.append(replace(one, gcp=other.utility.gcp, highest=after.highest, groups=after.groups))
-        except GuaranteeError:
+        except (GuaranteeError, ParameterError):  # a limit that cannot be kept, or not by tiers
             measured.append(one)
     return tuple(measured)
 

@@ -48,6 +48,16 @@ def test_limits_that_cannot_be_kept__are_said() -> None:
     assert all(one.gcp is None for one in with_figures(hopeless))
 
 
+def test_limit_that_tiers_cannot_keep__leaves_their_figures_out() -> None:
+    table = TABLE.assign(who=range(len(TABLE)))
+    names = list(SCHEMA.quasi_identifying)
+    schema = Schema.of(table, quasi_identifying=names, sensitive=[str(SCHEMA.target)], person="who")
+    flow = Flow(table, schema).but(k=5, share_max=0.5)
+    of = {one.settings["generalizer"]: one.gcp for one in with_figures(flow)}
+    assert of["tiered"] is None
+    assert of["uniform"] is not None
+
+
 def test_sentence__says_what_is_gained_and_what_is_not(flow: Flow) -> None:
     settings = with_figures(flow)
     strict = [one for one in settings if "not k-anonymous" not in one.promise]
