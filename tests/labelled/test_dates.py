@@ -103,7 +103,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people().to_csv(place / "in.csv", index=False)
     files = {"--out": "out.csv", "--report": "report.json", "--packet": "packet.zip"}
     words = [word for option, name in files.items() for word in (option, str(place / name))]
-    assert main(["anonymize", str(place / "in.csv"), *ROLES, "--k", "5", *words]) == 0
+    how = ["--k", "5", "--grouping", "error-risk"]
+    assert main(["anonymize", str(place / "in.csv"), *ROLES, *how, *words]) == 0
     return place
 
 
