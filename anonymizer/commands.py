@@ -57,8 +57,8 @@ def release(
 
     ``quasi_identifying``: what others may know of a person; ``sensitive``: what nobody may learn; ``identifying``: left
     out; ``insensitive``: released as they are. ``person``: the column whose equal values are one person; ``weight``,
-    ``household``, ``stratum``: how a sample was drawn. ``target``: the sensitive column that guides the tree, the first
-    by default. ``kinds``, ``domains``, ``ordered``: of :meth:`anonymizer.schema.Schema.of`. ``settings``: whatever
+    ``household``, ``stratum``: how a sample was drawn. ``target``: the sensitive column that errors are counted on,
+    the first one. ``kinds``, ``domains``, ``ordered``: of :meth:`anonymizer.schema.Schema.of`. ``settings``: whatever
     :func:`anonymizer.pipeline.anonymize` takes, such as ``k=10``, ``l=2``, ``generalizer="pack"``, ``reasons``.
 
     Raises :class:`SchemaError` for a column without a role that looks as if it told people apart, with the names to

@@ -296,9 +296,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table in their order, and which sensitive column guides the tree.
+    """The columns of a table in their order, and which sensitive column is the target.
 
-    ``target``: the column whose prediction the groups should keep possible: a sensitive column, by default the first.
+    ``target``: the column that errors are counted on, and that guides the trees of the papers: a sensitive column, by
+    default the first.
     At most one column has each role of :data:`ONCE`: rows with equal values of the person are one person's.
     """
 
@@ -412,7 +413,7 @@ class Schema:
 
     @property
     def by_numbers(self) -> bool:
-        """True when the target is numeric or a date, so that all such sensitive columns guide the tree together."""
+        """True when the target is numeric or a date, so that all such sensitive columns guide a tree together."""
         return self.target is not None and self[self.target].kind is not Kind.CATEGORICAL
 
     @property

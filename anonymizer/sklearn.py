@@ -22,8 +22,9 @@ TARGET = "target"
 class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Rows as the boxes of groups of at least k fitted rows: one box for each group of the pruned tree.
 
-    All p columns of X are quasi-identifying; ``y`` (n,), where there is one, is the sensitive target that guides the
-    tree. ``k``, ``l``, ``grouping``: of :func:`anonymizer.pipeline.anonymize`; the generalizer is ``uniform``.
+    All p columns of X are quasi-identifying; ``y`` (n,), where there is one, is the sensitive target. It guides the
+    tree only where ``grouping`` says so, such as ``error-risk``. ``k``, ``l``, ``grouping``: of
+    :func:`anonymizer.pipeline.anonymize`; the generalizer is ``uniform``. Groups follow from the user's key.
     ``as_text``: give cells as they are released, such as ``[20, 29]`` or ``{a, b}``; else numbers are the middle of
     their interval, and sets of levels their text.
 
@@ -59,7 +60,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
             frame = frame.assign(**{target: column_or_1d(y, warn=True)})
         schema = Schema.of(frame, quasi_identifying=names, sensitive=[target] if y is not None else [])
         settings: dict[str, Any] = {"k": self.k, "l": self.l, "grouping": self.grouping, "generalizer": "uniform"}
-        result = anonymize(frame, schema, against_original=False, rng=np.random.default_rng(0), **settings)
+        result = anonymize(frame, schema, against_original=False, **settings)
         self.result_ = result
         self._tree, self._encodings = result.flow.tree, result.encoded.encodings
         self._names = names

@@ -48,10 +48,11 @@ Floats = NDArray[np.float64]
 EIGHT = ["age", "workclass", "education-num", "marital-status", "occupation", "race", "sex", "hours-per-week"]
 FOUR = ["age", "education-num", "marital-status", "sex"]
 METHODS: dict[str, dict[str, Any]] = {
-    "least, uniform": {"grouping": "least", "generalizer": "uniform"},
+    "detail, pack": {},
+    "least, uniform": {"grouping": "least", "criterion": "entropy", "generalizer": "uniform"},
     "error-risk, uniform": {"grouping": "error-risk", "generalizer": "uniform"},
-    "least, refine": {"grouping": "least", "generalizer": "refine"},
-    "least, pack": {"grouping": "least", "generalizer": "pack"},
+    "least, refine": {"grouping": "least", "criterion": "entropy", "generalizer": "refine"},
+    "least, pack": {"grouping": "least", "criterion": "entropy", "generalizer": "pack"},
     "error-risk, pack": {"grouping": "error-risk", "generalizer": "pack"},
     "one region, pack": {"grouping": "least", "generalizer": "pack", "min_leaf": 10**6},
     "median-mondrian": {"grouping": "median-mondrian", "generalizer": "uniform"},
@@ -167,7 +168,7 @@ def again(options: argparse.Namespace) -> None:
     print_head("method", "GCP", "certain", "certain, rounded", "groups again", "runs")
     for method in options.methods:
         print_line(method, [of_reruns(method, seed, False, options.secrets) for seed in seeds(options)])
-        if METHODS[method].get("generalizer") == "pack":
+        if METHODS[method].get("generalizer", "pack") == "pack":
             lines = [of_reruns(method, seed, True, options.secrets) for seed in seeds(options)]
             print_line(f"{method}, secret known", lines)
 

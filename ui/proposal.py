@@ -23,4 +23,4 @@ def proposal(ws: Workspace) -> None:
     if answer.pays:
         st.button("Guide by the target", key="guide by the target", on_click=ws.open, args=(answer.settings,))
     else:
-        st.caption("So it is not proposed: the gain is no more than chance, or than one point.")
+        st.caption("It is not proposed: the gain is within chance, or at most one point.")

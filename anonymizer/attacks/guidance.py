@@ -11,7 +11,7 @@ from anonymizer.attacks.rerun import Run
 from anonymizer.errors import Progress
 from anonymizer.gate.finding import Finding, Repair, Severity
 from anonymizer.groups.detail import DETAIL
-from anonymizer.groups.recipe import OF_TARGET, PACKS, recipe_of
+from anonymizer.groups.recipe import BLIND, PACKS, recipe_of
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 
@@ -49,11 +49,14 @@ def beside_pieces(schema: Schema, settings: Settings, n: int) -> tuple[Finding, 
 
 
 def is_guided(schema: Schema, settings: Settings, n: int = 0) -> bool:
-    """Return True when the groups of n records follow from sensitive values: not those of trees of detail, and of
-    median cuts, without a limit on values, unless the papers' pruning looks at them."""
-    recipe, limits = recipe_of(settings, n), settings.limits
-    blind = recipe.criterion == DETAIL or (recipe.mondrian and recipe.criterion is None)
-    return schema.target is not None and (not blind or limits.of_values or settings.grouping in OF_TARGET)
+    """Return True when the groups of n records follow from sensitive values: all do, but those of median cuts, and of a
+    tree of detail under a pruning that looks at sizes alone, where no limit looks at values."""
+    recipe = recipe_of(settings, n)
+    if recipe.mondrian:
+        blind = recipe.criterion is None
+    else:
+        blind = recipe.criterion == DETAIL and settings.grouping in (None, *BLIND)
+    return schema.target is not None and (not blind or settings.limits.of_values)
 
 
 def runs_for(cells: int) -> int:

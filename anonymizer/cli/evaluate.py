@@ -44,7 +44,10 @@ def add_evaluate(subparsers: Any) -> None:
     add_codebook(command)
     add_cuts(command)
     add_reading(command)
-    command.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
+    command.add_argument(
+        "--target",
+        help="the sensitive column that errors are counted on, and that may guide the tree (default: the first)",
+    )
     command.add_argument("--k", type=numbers, default=[10, 20, 30], metavar="K,K", help="default: 10,20,30")
     command.add_argument("--folds", type=int, default=10, help="default: 10")
     command.add_argument("--only", type=int, metavar="N", help="run only so many of the folds")

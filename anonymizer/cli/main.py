@@ -214,7 +214,10 @@ def add_run(make: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_reading(make)
     make.add_argument("--keep", type=names, default=[], metavar="K", help="columns that are released unchanged")
-    make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
+    make.add_argument(
+        "--target",
+        help="the sensitive column that errors are counted on, and that may guide the tree (default: the first)",
+    )
     add_settings(make, *setting_names(*RUN, "attackers"))
     add_population(make)
     make.add_argument(

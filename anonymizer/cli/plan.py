@@ -38,7 +38,9 @@ def add_init(subparsers: Any) -> None:
     command.add_argument("--project", metavar="FILE", help="the plan of a project, or of the packet of your own files")
     add_roles(command)
     add_codebook(command)
-    command.add_argument("--target", help="the sensitive column that guides the tree")
+    command.add_argument(
+        "--target", help="the sensitive column that errors are counted on, and that may guide the tree"
+    )
     add_reading(command)
     add_settings(command, *setting_names(*RUN, "attackers"))
     command.set_defaults(run=run_init, reads=("input", "schema", "codebook", "project"), writes=("out",))
@@ -46,26 +48,24 @@ def add_init(subparsers: Any) -> None:
 
 def add_release(subparsers: Any, add_run: AddRun) -> None:
     """Add the command. ``add_run``: adds the options of a run."""
-    command = subparsers.add_parser(
-        "release",
-        help="make the release that a plan describes",
-        epilog="Example: copse release. It is copse anonymize --plan copse.toml; what is typed goes before the plan.",
-    )
-    add_run(command)
-    command.add_argument("plan", nargs="?", default=NAME, help=f"the plan, or its folder (default: {NAME})")
-    command.set_defaults(command="anonymize", input=None)
+    does = "make the release that a plan describes"
+    example = "copse release. It is copse anonymize --plan copse.toml; what is typed goes before the plan."
+    _add_run_of_plan(subparsers, add_run, "release", does, example)
 
 
 def add_check(subparsers: Any, add_run: AddRun) -> None:
     """Add the command. ``add_run``: adds the options of a run."""
-    command = subparsers.add_parser(
-        "check",
-        help="say what stands in the way of the release that a plan describes, and write nothing",
-        epilog="Example: copse check --json. The status is 0 when nothing does, 1 when something does.",
-    )
+    does = "say what stands in the way of the release that a plan describes, and write nothing"
+    example = "copse check --json. The status is 0 when nothing does, 1 when something does."
+    _add_run_of_plan(subparsers, add_run, "check", does, example, check=True, writes=())
+
+
+def _add_run_of_plan(subparsers: Any, add_run: AddRun, name: str, does: str, example: str, **usual: Any) -> None:
+    """Add a command that is ``anonymize`` by a plan. ``usual``: values of options that it does not have."""
+    command = subparsers.add_parser(name, help=does, epilog=f"Example: {example}")
     add_run(command)
     command.add_argument("plan", nargs="?", default=NAME, help=f"the plan, or its folder (default: {NAME})")
-    command.set_defaults(command="anonymize", input=None, check=True, writes=())
+    command.set_defaults(command="anonymize", input=None, **usual)
 
 
 def add_diff(subparsers: Any) -> None:

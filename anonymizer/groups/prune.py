@@ -67,8 +67,8 @@ class Pruning:
 
 
 ROOM = 4
-"""Regions have so many times k persons: of groups that are packed inside, hardly one is wider than it would be without
-the borders of regions. Tried on six tables: docs/experiments/releasing.md."""
+"""Regions have so many times k persons. On the five tables that it was chosen by, packed groups lose at most 0.5% more
+than without the borders of regions: docs/experiments/releasing.md."""
 
 
 class Steps(NamedTuple):

@@ -51,16 +51,16 @@ class Grown(NamedTuple):
 
 PACKS = ("pack", "polish", "pack-persons")
 """Generalizers that make groups along a line, and so want regions that are larger than groups."""
-OF_TARGET = ("error-risk", "error-digression")
-"""Prunings that suit a tree which a target has guided."""
+BLIND = ("least", "regions")
+"""Prunings that look at sizes, and at sensitive values only where a limit asks for it."""
 
 
 def recipe_of(settings: Settings, n: int = 0) -> Recipe:
     """Return the recipe that settings amount to for a table of ``n`` records; those that do not matter to their
     grouping leave no trace.
 
-    Where no criterion is named, detail guides a tree of at most :data:`anonymizer.groups.detail.MOST` records, and
-    what suits the target any other, and one that a pruning of the papers is named for.
+    Where no criterion is named, detail guides a tree of at most :data:`anonymizer.groups.detail.MOST` records; what
+    suits the target guides a larger one, and one that is pruned by anything but :data:`BLIND`.
 
     A blended tree is grown to its end, so its leaves have at least k records; so have the baselines, to which
     ``criterion``, ``min_leaf``, ``max_depth`` and ``weight`` mean nothing.
@@ -70,7 +70,7 @@ def recipe_of(settings: Settings, n: int = 0) -> Recipe:
         return Recipe(MONDRIAN[s.grouping], s.k, mondrian=s.grouping)
     if s.criterion == "blend":
         return Recipe(s.criterion, max(s.min_leaf, s.k), s.max_depth, s.weight)
-    by_detail = s.criterion is None and s.grouping not in OF_TARGET and n <= MOST
+    by_detail = s.criterion is None and s.grouping in (None, *BLIND) and n <= MOST
     return Recipe(DETAIL if by_detail else s.criterion, s.min_leaf, s.max_depth)
 
 
@@ -157,8 +157,7 @@ GROUPING_WORDS: dict[str, tuple[str, str]] = {
     ),
     "regions": (
         ": branches to pack groups in",
-        "A split stays when both of its sides have four times k rows and keep every limit below. Groups packed inside "
-        "such branches lose hardly more than those of the whole table.",
+        "A split stays when both of its sides have room for four groups and keep every limit below.",
     ),
     "error-risk": (
         " (Yang et al. 2019)",

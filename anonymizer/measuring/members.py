@@ -32,7 +32,8 @@ Shares = NDArray[np.float64]
 class Members:
     """Shares of people for whom the likeliest value of the target is theirs, 0 to 1, missing a value: of their
     look-alikes in the release, ``inside``; in ``blind`` groups of the same k; of look-alikes of the leaf that people
-    who were held out reach, ``outside``; ``majority``: of the whole table. ``None`` where groups cannot be made."""
+    who were held out reach, ``outside``; ``majority``: of the whole table. ``None`` where groups cannot be made, and of
+    ``blind`` where the release's own groups are made without a look at the target."""
 
     inside: float
     blind: float | None
@@ -56,8 +57,7 @@ class Members:
 
 def hold_out(encoded: EncodedTable, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows that releases are made from, and those of the persons who are held out."""
-    n, person = encoded.n_records, encoded.person
-    owner = np.arange(n) if person is None else np.where(person < 0, np.arange(n) + n, person)
+    owner = owners_of(encoded)
     persons = np.unique(owner)
     rng = np.random.default_rng(seed)
     outside = rng.permutation(persons)[: int(len(persons) * HELD_OUT)]
@@ -65,6 +65,12 @@ def hold_out(encoded: EncodedTable, seed: int) -> tuple[NDArray[np.int64], NDArr
         raise ParameterError("There are too few rows to hold some out.", remedy="Use a larger table.")
     is_out = np.isin(owner, outside)
     return np.flatnonzero(~is_out), np.flatnonzero(is_out)
+
+
+def owners_of(encoded: EncodedTable) -> NDArray[np.int64]:
+    """Return a number of whose each record is (n,): nobody's rows are a person's each."""
+    rows, person = np.arange(encoded.n_records), encoded.person
+    return rows if person is None else np.where(person < 0, rows + len(rows), person)
 
 
 def class_shares(classes: NDArray[np.int64], group: NDArray[np.int64], n_classes: int) -> Shares:

@@ -119,7 +119,7 @@ def carry_over(
     target = next((new for new, was in renamed.items() if was.name == schema.target), schema.target)
     if target not in sensitive and schema.target is not None:
         changes.append(
-            Change("target", f"The target {schema.target!r} is no longer there; another one guides the tree.")
+            Change("target", f"The target {schema.target!r} is no longer there; another one takes its place.")
         )
     return Schema(tuple(columns), target if target in sensitive else None), tuple(changes)
 

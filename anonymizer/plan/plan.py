@@ -70,7 +70,7 @@ class Plan:
     """What is decided about a release.
 
     ``columns``: by name, what is decided of each, by the keys of :data:`anonymizer.plan.sections.COLUMN`; ``settings``:
-    by name, see :data:`anonymizer.settings.SETTINGS`; ``target``: the sensitive column that guides the tree.
+    by name, see :data:`anonymizer.settings.SETTINGS`; ``target``: the sensitive column that errors are counted on.
     ``reading``: how the file is read; ``answers``: why the release may be written although something stands in the way,
     by the key of the finding; ``texts``: for the reports; ``release``: where the table comes from and releases go;
     ``population``: what is known of it. ``software``: the version of Copse that wrote it; ``source``: the text that it

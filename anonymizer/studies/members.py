@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.attacks.guidance import is_guided
 from anonymizer.errors import AnonymizerError
 from anonymizer.flow import Flow
 from anonymizer.growing.tree import Tree
@@ -34,7 +35,7 @@ def members(flow: Flow) -> Members | None:
     sizes = np.bincount(flow.class_of)
     return Members(
         float((inside * sizes).sum() / sizes.sum()),
-        blind_share(flow, classes),
+        blind_share(flow, classes) if is_guided(flow.schema, flow.settings, len(classes)) else None,
         flow.held_out,
         float(np.bincount(classes).max() / len(classes)),
     )

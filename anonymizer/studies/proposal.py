@@ -6,7 +6,7 @@ of each cell.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from anonymizer.groups.detail import DETAIL
 from anonymizer.groups.recipe import natural_criterion, natural_grouping
 from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.measuring.boxed import BoxedTable
-from anonymizer.measuring.members import class_shares, few_rows, seed_for
+from anonymizer.measuring.members import class_shares, few_rows, owners_of, seed_for
 from anonymizer.measuring.predict import accuracy
 from anonymizer.studies.folds import folds_of, own_unit, target_number
 
@@ -28,6 +28,7 @@ LEAST = 0.01
 """A gain below this is none, whatever its error."""
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -55,18 +56,18 @@ class Proposal:
     @property
     def sentence(self) -> str:
         """The gain and its price, in a sentence."""
-        points = f"{abs(100 * self.gain):.1f} points of {self.measure} {'better' if self.gain >= 0 else 'worse'}"
-        detail = f"{abs(self.lost):.0%} {'more' if self.lost >= 0 else 'less'} detail is lost"
-        guessed = ""
+        points = f"{'gain' if self.gain >= 0 else 'lose'} {abs(100 * self.gain):.1f} points of {self.measure}"
+        detail = f"{abs(self.lost):.0%} {'more' if self.lost >= 0 else 'less'} detail would be lost."
         if self.guessed is not None:
-            direction = "better" if self.guessed >= 0 else "worse"
-            guessed = f", and its people are guessed {abs(100 * self.guessed):.0f} points {direction}"
-        return f"Guided by the target, a model learnt from the release is {points}; {detail}{guessed}."
+            direction = "more" if self.guessed >= 0 else "less"
+            detail += f" People in it would be guessed right {abs(100 * self.guessed):.0f} points {direction} often."
+        return f"If the target guided the tree, a model learnt from the release would {points}. {detail}"
 
 
 def propose(flow: Flow, progress: Progress = no_progress) -> Proposal | None:
-    """Return what guiding the tree of a flow by its target would bring, by :data:`FOLDS` folds of at most 20,000 of its
-    records; ``None`` without a target, and where a fold makes no groups. ``progress`` may end the work by raising."""
+    """Return what guiding the tree of a flow by its target would bring, by :data:`FOLDS` folds of its records, of at
+    most 20,000 where each is a person; ``None`` without a target, and where a fold makes no groups. ``progress`` may
+    end the work by raising."""
     encoded, schema = flow.encoded, flow.schema
     by_numbers = encoded.by_numbers
     if schema.target is None or (not by_numbers and encoded.target.n_classes < 2):
@@ -78,7 +79,7 @@ def propose(flow: Flow, progress: Progress = no_progress) -> Proposal | None:
     scores, lost, guessed = np.empty((FOLDS, 2)), np.empty((FOLDS, 2)), np.empty((FOLDS, 2))
     score = of_numbers if by_numbers else of_classes
     try:
-        for fold, (train, test) in enumerate(folds_of(some.encoded, FOLDS, seed % 2**32)):
+        for fold, (train, test) in enumerate(folds(some.encoded, seed % 2**32)):
             for way, settings in enumerate(ways):
                 progress((2 * fold + way) / (2 * FOLDS), f"Fold {fold + 1} of {FOLDS}")
                 made = some.rows(train).but(**settings, suppression=0.0)
@@ -97,6 +98,17 @@ def propose(flow: Flow, progress: Progress = no_progress) -> Proposal | None:
         float(losses[1] / losses[0] - 1) if losses[0] else 0.0,
         None if by_numbers else float((guessed[:, 1] - guessed[:, 0]).mean()), guided,
     )  # fmt: skip
+
+
+def folds(encoded: EncodedTable, seed: int) -> Iterator[tuple[Rows, Rows]]:
+    """Yield the training and test rows of every fold; all rows of a person are in one of them."""
+    if encoded.person is None:
+        yield from folds_of(encoded, FOLDS, seed)
+        return
+    owner = owners_of(encoded)
+    for apart in np.array_split(np.random.default_rng(seed).permutation(np.unique(owner)), FOLDS):
+        is_test = np.isin(owner, apart)
+        yield np.flatnonzero(~is_test), np.flatnonzero(is_test)
 
 
 def inside(flow: Flow) -> float:

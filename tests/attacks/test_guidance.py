@@ -14,6 +14,7 @@ from anonymizer.attacks.outcome import Rate
 from anonymizer.errors import CancelledError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Finding, Severity
+from anonymizer.groups.prune import CRITERIA
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
@@ -111,7 +112,9 @@ def test_limits_of_values__are_those_beside_persons_and_people() -> None:
     assert not is_guided(schema, Settings(k=5, grouping="median-mondrian", share_max=0.5))
 
 
-def test_trees_of_detail__are_guided_by_nothing_but_limits_and_a_pruning_of_the_papers() -> None:
+def test_trees_of_detail__are_guided_by_limits_and_by_prunings_that_look_at_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     schema = people().schema
     for settings in (
         {},
@@ -126,6 +129,9 @@ def test_trees_of_detail__are_guided_by_nothing_but_limits_and_a_pruning_of_the_
     for settings in guided:
         assert is_guided(schema, Settings(k=5, **settings)), settings
     assert is_guided(schema, Settings(k=5), n=2_000_000)
+    monkeypatch.setitem(CRITERIA, "own", CRITERIA["error-risk"])  # nobody knows what an extension looks at
+    assert is_guided(schema, Settings(k=5, grouping="own"))
+    assert is_guided(schema, Settings(k=5, grouping="own", criterion="detail"))
     table = people().table
     deals = [np.random.default_rng(seed).permutation(len(table)) for seed in range(3)]
     flows = [Flow(table, schema, Settings(k=5), key=bytes(32))]

@@ -7,7 +7,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.prune import CRITERIA, prune
 from anonymizer.groups.recipe import (
-    OF_TARGET,
+    BLIND,
     Recipe,
     fitting_groupings,
     group,
@@ -34,7 +34,7 @@ BY_CLASS, BY_NUMBERS = encode(TABLE, SCHEMA), encode(TABLE, SCHEMA.with_target("
 
 @pytest.mark.parametrize("grouping", CRITERIA)
 def test_prunings__share_a_tree_that_k_does_not_matter_to(grouping: str) -> None:
-    guide = None if grouping in OF_TARGET else "detail"
+    guide = "detail" if grouping in BLIND else None
     assert recipe_of(Settings(grouping=grouping, k=5, weight=0.1)) == Recipe(guide, 2)
     assert recipe_of(Settings(grouping="least", k=50, weight=0.9)) == Recipe("detail", 2)
     grown = Settings(grouping=grouping, k=5, criterion="gini", min_leaf=4, max_depth=3)

@@ -159,7 +159,7 @@ def test_quick__suggestions_can_be_taken_again() -> None:
 
 def test_target__is_one_of_the_sensitive_columns() -> None:
     app = edit(open_page(session()), 3, Role=ROLE_LABELS[Role.SENSITIVE])
-    box = next(box for box in app.selectbox if "predictable" in box.label)
+    box = next(box for box in app.selectbox if "errors counted" in box.label)
     assert box.options == ["stage", "income"]
     assert box.value == "income"
     box.set_value("stage").run()

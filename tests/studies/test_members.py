@@ -53,7 +53,8 @@ def test_members__of_a_target_that_follows_from_nothing_are_guessed_though_nobod
     table = pd.DataFrame({"age": rng.integers(20, 80, 600), "town": rng.integers(0, 30, 600).astype(str)})
     table["ill"] = rng.choice(["a", "b", "c", "d"], 600)
     schema = Schema.of(table, quasi_identifying=["age", "town"], sensitive=["ill"])
-    among = members(Flow(table, schema, Settings(k=5), rng=rng))
+    assert members(Flow(table, schema, Settings(k=5), rng=rng)).blind is None, "its own groups are blind"
+    among = members(Flow(table, schema, Settings(k=5, grouping="error-risk"), rng=rng))
     assert among is not None
     assert among.inside > 0.4
     assert among.outside < 0.33

@@ -6,7 +6,7 @@ import pytest
 
 from anonymizer.errors import CancelledError
 from anonymizer.flow import Flow
-from anonymizer.growing.encode import EncodedTable, rows_of
+from anonymizer.growing.encode import EncodedTable, encode, rows_of
 from anonymizer.measuring.members import seed_for
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
@@ -78,6 +78,18 @@ def test_figures__are_means_over_folds_of_both_trees(monkeypatch: pytest.MonkeyP
     assert answer.guessed == pytest.approx(np.mean(guesses))
 
 
+def test_folds__hold_all_rows_of_a_person_together() -> None:
+    table = flow_of(5, follows=False).table.assign(who=np.arange(300) // 4)
+    names = [f"q{j}" for j in range(6)]
+    encoded = encode(table, Schema.of(table, quasi_identifying=names, sensitive=["ill"], person="who"))
+    tests = []
+    for train, test in proposal.folds(encoded, 7):
+        assert not set(table["who"].iloc[train]) & set(table["who"].iloc[test])
+        assert sorted([*train, *test]) == list(range(300))
+        tests += test.tolist()
+    assert sorted(tests) == list(range(300))
+
+
 def test_auc__of_classes_is_that_of_pairs() -> None:
     """Counted pair by pair, each class against the others."""
     rng = np.random.default_rng(0)
@@ -105,11 +117,12 @@ def test_proposal__pays_above_a_point_and_two_errors_and_says_its_price() -> Non
     assert not one(0.05, error=0.025).pays
     assert one(0.051, error=0.025).pays
     assert one(0.011).sentence == (
-        "Guided by the target, a model learnt from the release is 1.1 points of AUC better; 20% more detail is lost, "
-        "and its people are guessed 9 points better."
+        "If the target guided the tree, a model learnt from the release would gain 1.1 points of AUC. 20% more detail "
+        "would be lost. People in it would be guessed right 9 points more often."
     )
     assert one(-0.02, lost=-0.1, guessed=None).sentence == (
-        "Guided by the target, a model learnt from the release is 2.0 points of AUC worse; 10% less detail is lost."
+        "If the target guided the tree, a model learnt from the release would lose 2.0 points of AUC. 10% less detail "
+        "would be lost."
     )
 
 

@@ -59,27 +59,27 @@ def name_secrets(ws: Workspace, names: list[str]) -> None:
 
 
 def target_choice(ws: Workspace) -> None:
-    """Draw which of the sensitive columns guides the tree."""
+    """Draw which of the sensitive columns is the target."""
     sensitive = ws.schema.sensitive if ws.schema else ()
     if not sensitive or ws.schema is None:
         st.info(
-            "No column is sensitive yet. Without one, nothing guides the grouping, and there is nothing to protect "
-            "from being learnt. Mark at least one column as sensitive.",
+            "No column is sensitive yet, so there is nothing to protect from being learnt. Mark at least one column as "
+            "sensitive.",
             icon=":material/info:",
         )
         return
     schema = ws.schema
     target = st.selectbox(
-        "Which sensitive column should the release keep predictable?",
+        "On which sensitive column are errors counted?",
         sensitive,
         index=sensitive.index(ws.schema.target) if ws.schema.target in sensitive else 0,
         key=f"target {ws.edition} {'|'.join(sensitive)}",
         format_func=lambda name: schema[name].variable.full_name(name),
         label_visibility="collapsed",
-        help="The tree groups people so that this column can still be studied. All sensitive columns are protected.",
+        help="The tree can be guided by this column, too. All sensitive columns are protected.",
     )
     ws.set_schema(ws.schema.with_target(target), from_editor=True)
-    st.caption("The tree keeps it predictable.")
+    st.caption("Errors are counted on it.")
 
 
 def plan_ahead(ws: Workspace) -> None:
