@@ -4,7 +4,8 @@
     python run.py bench guides --tables adult --rows 45222 --ks 5 10 25
     python run.py bench guides --propose              # and whether a model would want the target's guidance
 
-Medians over secrets. *Detail* is the default: regions with room in a tree that cuts where least is lost. *Papers*:
+Medians over secrets. *Detail*: regions with room in a tree that cuts where least is lost; *public*, the default, is the
+same with public ends, and all others have ends that are values. *Papers*:
 error-risk pruning of a tree that the target guides. *Whole*: one region, in no branch of any tree. *Median*:
 median Mondrian. Cross tables and counts over ranges are read by the one-way tables; *guessed*: people whose class is
 the likeliest of their look-alikes. Tables are read from ``../shared/data``.
@@ -27,6 +28,7 @@ from benchmarks.limits import TABLES
 FIVE = ("adult", "census", "contra", "german", "alcohol")
 WAYS: dict[str, dict[str, Any]] = {
     "detail": {},
+    "public": {"numbers": "public"},
     "papers": {"grouping": "error-risk"},
     "whole": {"min_leaf": 10**6},
     "median": {"grouping": "median-mondrian", "generalizer": "uniform"},

@@ -388,10 +388,11 @@ NUMBERS: dict[str, Guarantee] = {
         name_of("numbers", "public") + ": [25, 64]",
         True,
         "A cell is the smallest interval between ends of a public grid that holds the values of its box. The grid has "
-        "a round step, or days to years, as declared or proposed. Where few people lie, the outermost steps are one. "
+        "a round step, or days to years, as declared or proposed. Where few people lie, steps are wider, and the "
+        "outermost ones are one. Values that 2k people or more have are ends themselves, unless a step was declared. "
         "An end tells in which step a value lies, and not the value. The dictionary names the ends.",
         "Boxes are a little wider. Where all values lie on the grid, as years of age can, a cell can be a single "
-        "value. A proposed step, and where the outermost steps are joined, follow from the data.",
+        "value. A proposed step, and where steps are joined, follow from the data.",
     ),
     "range": Guarantee(
         name_of("numbers", "range") + ": [29, 61]",

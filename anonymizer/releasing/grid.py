@@ -4,11 +4,14 @@ An end is somebody's value only where values lie on the grid themselves.
 
 A grid divides a column's numbers into cells. A box is written from the lower end of the cell of its lowest value to the
 upper end of the cell of its highest, whoever is in it. Which cells there are follows from a step and its origin, and
-from bounds beyond which fewer than k records lie: there the outermost cells are joined (top and bottom coding), and end
-where a coarser step does.
+from bounds beyond which fewer than k records lie: there the outermost cells are joined (top and bottom coding).
+
+A declared step is used from end to end, and the outermost cells end where a coarser step does. A proposed one fits the
+middle nine tenths of the records; beyond them cells double until k persons are in each, and the last one ends a step
+beyond the data. Values that 2k persons or more have, each of them, are cells themselves.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -24,7 +27,11 @@ from anonymizer.values import EXACT, count_codes, value_text
 Floats = NDArray[np.float64]
 
 FEWEST_STEPS = 20
-"""A step that is proposed divides the domain into at least so many."""
+"""A step that is proposed divides the middle of the records into at least so many."""
+EDGE = 0.05
+"""Share of the records below their middle, and above it."""
+FAR = 1_000
+"""Steps beyond the middle, from where on only every second, fourth, eighth … begins a cell."""
 MOST_CELLS = 100_000
 """Most cells of a declared step."""
 FEWEST_GROUPED = 4
@@ -33,9 +40,13 @@ COARSER = {"day": "month", "week": "month", "month": "year", "quarter": "year", 
 """Where joined outermost cells of dates end; those of numbers end at ten steps."""
 BANDS = "band"
 """The step of a grid whose cells are public bands."""
+VALUES = "value"
+"""The step of a grid whose cells are the values that occur."""
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
-DAY = 86_400_000_000
+SECOND, DAY = 1_000_000, 86_400_000_000
 """Microseconds."""
+CALENDAR = tuple(float(np.datetime64(end, "us").astype(np.int64)) for end in ("0001-01-01", "10000-01-01"))
+"""From the first moment that can be written on, to before the second."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +56,7 @@ class Grid:
     Cells of whole numbers and of whole days end before the next begins, others where it begins; those of a column
     whose values are all multiples of the step are single numbers. ``step``: what they are multiples of, as a steward
     would say it. ``coded``: whether the lowest, and the highest, cell were joined of several because few records lie
-    there.
+    there. ``even``: the first and the last of the cells that are a step wide each; ``None`` where all but these are.
     """
 
     low: Floats
@@ -53,6 +64,7 @@ class Grid:
     step: float | str
     kind: Kind
     coded: tuple[bool, bool] = (False, False)
+    even: tuple[int, int] | None = None
 
     def cells(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         """Return the cell that each number lies in."""
@@ -83,7 +95,12 @@ class Grid:
         """Return where the cells end in words."""
         if self.step == BANDS:
             return f"public bands, which begin at {', '.join(self.low_text(cell) for cell in range(len(self.low)))}"
+        if self.step == VALUES:
+            return "the values themselves, each of which many people have"
         words = f"whole {self.step}s" if isinstance(self.step, str) else f"steps of {value_text(self.step)}"
+        if self.even is not None:
+            first, last = self.even
+            words += f" from {self.low_text(first)} to {self.high_text(last)}, wider beyond"
         if self.coded[0] or self.low[0] == -np.inf:
             words += f", up to {self.high_text(0)} as one"
         if self.coded[1] or self.high[-1] == np.inf:
@@ -174,6 +191,9 @@ class Ladder:
     ``low``, ``high`` (c,): see :class:`Grid`; ``below``, ``above`` (c,): persons in each cell or beyond; ``outer``:
     where joined outermost cells end; ``domain``: the declared one, which no cell leaves; ``open``: whether the lowest
     and the highest cell are open, by public cuts; ``fixed``: no cells are joined, for a steward said them all.
+
+    Of a proposed step, ``middle``: the first and the last cell that stay as they are unless they are outermost;
+    ``values``: those that occur, and how many persons have the rarest of them, at least.
     """
 
     low: Floats
@@ -186,18 +206,43 @@ class Ladder:
     domain: tuple[float, float] | None
     open: tuple[bool, bool] = (False, False)
     fixed: bool = False
+    middle: tuple[int, int] | None = None
+    values: tuple[Floats, int] | None = None
 
     def grid(self, k: int) -> Grid:
-        """Return the grid whose outermost cells hold at least k persons."""
+        """Return the grid whose outermost cells hold at least k persons, and so do those beyond the middle."""
         if self.step == BANDS:
             return Grid(self.low.copy(), np.append(self.high[:-1], np.inf), self.step, self.kind)
-        if self.fixed:
-            k = 0
-        low, high, coded = join_outermost(self.low, self.high, self.below, self.above, k, self.outer)
+        if self.values is not None and self.values[1] >= 2 * k:
+            return Grid(self.values[0], self.values[0].copy(), VALUES, self.kind)
+        starts, coded = self._starts(0 if self.fixed else k)
+        ends = np.append(starts[1:] - 1, len(self.low) - 1)
+        low, high, even = self.low[starts], self.high[ends], None
+        if self.middle is None:
+            low[0], high[-1] = self.outer[0] if coded[0] else low[0], self.outer[1] if coded[1] else high[-1]
+        else:
+            runs = np.split(np.arange(len(starts)), np.flatnonzero(starts[:-1] < ends[:-1]) + 1)
+            longest = max(runs, key=len)
+            longest = longest[starts[longest] == ends[longest]]
+            if 0 < len(longest) < len(starts) - sum(coded):
+                even = int(longest[0]), int(longest[-1])
         if self.domain is not None:
             low, high = np.clip(low, *self.domain), np.clip(high, *self.domain)
         low[0], high[-1] = -np.inf if self.open[0] else low[0], np.inf if self.open[1] else high[-1]
-        return Grid(low, high, self.step, self.kind, coded)
+        return Grid(low, high, self.step, self.kind, coded, even)
+
+    def _starts(self, k: int) -> tuple[NDArray[np.int64], tuple[bool, bool]]:
+        """Return which cells begin a cell of the grid of k, and whether the two outermost of these are joined."""
+        c = len(self.low)
+        first, last = int(np.sum(self.below < k)), int(np.sum(self.above >= k)) - 1
+        if first >= last:
+            return np.zeros(1, np.int64), (c > 1, c > 1)
+        low, high = self.middle or (first + 1, last - 1)
+        low, high = min(max(first + 1, low), last), max(min(last - 1, high), first)
+        upper = double(self.above[0] - self.above, high + 1, last, k)
+        lower = double(self.below[-1] - self.below[::-1], c - low, c - 1 - first, k)
+        starts = np.unique([0, *(c - border for border in lower), *range(low, high + 1), *upper])
+        return starts, (first > 0, last < c - 1)
 
 
 def ladder_of(
@@ -219,19 +264,45 @@ def ladder_of(
     ends = encoding.domain if column.domain is not None else (float(lowest[0]), float(highest[-1]))
     exact = np.array_equal(lowest, highest)  # codes of several values hold some that are not known here
     whole = whole_unit(lowest, column.kind) if exact else 0.0
-    step, origin = column.grid or (proposed_step(*ends, column.kind, whole), 0.0)
-    line = lines(*ends, step, origin, column)
+    step, origin = column.grid or (None, 0.0)
+    middle = middle_of(lowest, highest, records[present])
+    if step is None:
+        step = proposed_step(*middle, column.kind, whole)
+    line = lines(*ends, step, origin, column, None if column.grid else middle)
     gap = whole if whole and bool(np.all(line % whole == 0)) else 0.0
     if exact and bool(np.isin(lowest, line).all()):
         low = high = line[(line >= ends[0]) & (line <= ends[1])]
     else:
         low, high = line[:-1], line[1:] - gap
+    if column.kind is Kind.DATE:
+        low, high = np.maximum(low, CALENDAR[0]), np.minimum(high, CALENDAR[1] - (gap or SECOND))
     low, high, opens = cut_cells(low, high, gap, column)
     cell = np.maximum(np.searchsorted(low, encoding.low, side="right") - 1, 0)
-    beyond = tails(cell, *(persons or (records, records)), len(low))
-    around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
-    outer = float(around[0]), float(around[-1] - gap)
-    return Ladder(low, high, step, column.kind, *beyond, outer, None if column.domain is None else ends, opens)
+    of_codes = persons or (records, records)
+    beyond = tails(cell, *of_codes, len(low))
+    domain = None if column.domain is None else ends
+    if column.grid:
+        around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
+        outer = float(around[0]), float(around[-1] - gap)
+        return Ladder(low, high, step, column.kind, *beyond, outer, domain, opens)
+    rarest = int(np.maximum(*of_codes)[present].min())
+    return Ladder(
+        low, high, step, column.kind, *beyond, ends, domain, opens,
+        middle=(int(np.sum(low <= middle[0])) - 1, int(np.sum(low <= middle[1])) - 1),
+        values=(lowest, rarest) if exact and not column.cuts and domain is None else None,
+    )  # fmt: skip
+
+
+def middle_of(low: Floats, high: Floats, records: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the ends of the middle of some records, without :data:`EDGE` of them on each side; where one value is all
+    of it, also those of the others' middle. ``low``, ``high`` (b,): of each code; ``records`` (b,): who have it."""
+    share = np.cumsum(records) / records.sum()
+    first, last = np.searchsorted(share, (EDGE, 1 - EDGE))
+    if first == last and len(records) > 1:
+        others = np.delete(np.arange(len(records)), first)
+        ends = middle_of(low[others], high[others], records[others])
+        return min(float(low[first]), ends[0]), max(float(high[first]), ends[1])
+    return float(low[first]), float(high[last])
 
 
 def rounded_ladder(encoding: Encoding, column: Column) -> Ladder:
@@ -295,32 +366,26 @@ def ends_of_persons(codes: NDArray[Any], person: NDArray[Any], b: int) -> Person
     return np.bincount(lowest[has_value], minlength=b), np.bincount(highest[has_value], minlength=b)
 
 
-def join_outermost(
-    low: Floats, high: Floats, below: NDArray[Any], above: NDArray[Any], k: int, outer: tuple[float, float]
-) -> tuple[Floats, Floats, tuple[bool, bool]]:
-    """Return the ends of cells, the outermost joined until each holds at least k persons, and which of these two are
-    joined: they reach to ``outer``. ``below``, ``above`` (c,): persons in each cell or beyond."""
-    first = int(np.sum(below < k))
-    last = int(np.sum(above >= k)) - 1
-    if first >= last:
-        first, last = len(low) - 1, 0
-        coded = (first > 0, first > 0)
-        lows, highs = low[:1].copy(), high[-1:].copy()
-    else:
-        coded = (first > 0, last < len(low) - 1)
-        lows = np.concatenate([low[:1], low[first + 1 : last + 1]])
-        highs = np.concatenate([high[first:last], high[-1:]])
-    if coded[0]:
-        lows[0] = outer[0]
-    if coded[1]:
-        highs[-1] = outer[1]
-    return lows, highs, coded
+def double(before: NDArray[Any], begin: int, end: int, k: int) -> list[int]:
+    """Return where cells begin that are joined of some from ``begin`` on to the ``end``, and where what is beyond them
+    does: each is as wide as the one before it, or so often twice as wide that k persons are in it. ``before`` (c,): how
+    many are in cells before each. Cells of fewer that are left at the end belong to what is beyond."""
+    starts, width = [begin], 1
+    while starts[-1] < end:
+        start = starts[-1]
+        while start + width < end and before[start + width] - before[start] < k:
+            width *= 2
+        stop = min(start + width, end)
+        if before[stop] - before[start] < k:
+            break
+        starts.append(stop)
+    return starts
 
 
 def whole_unit(numbers: Floats, kind: Kind) -> float:
     """Return 1 for whole numbers, a day for dates without a time, 0 for what can take any value."""
     unit = float(DAY) if kind is Kind.DATE else 1.0
-    return unit if bool(np.all((numbers % unit == 0) & (np.abs(numbers) < EXACT))) else 0.0
+    return unit if bool(np.all((numbers % unit == 0) & (np.abs(numbers) < EXACT * unit))) else 0.0
 
 
 def proposed_step(low: float, high: float, kind: Kind, whole: float) -> float | str:
@@ -338,37 +403,53 @@ def proposed_step(low: float, high: float, kind: Kind, whole: float) -> float | 
     return max(max(step for step in steps if step <= width * (1 + 1e-12)), whole)
 
 
-def lines(low: float, high: float, step: float | str, origin: float, column: Column) -> Floats:
-    """Return the multiples of a step from an origin, from the last at or below ``low`` to the first above ``high``."""
+def lines(
+    low: float, high: float, step: float | str, origin: float, column: Column, middle: tuple[float, float] | None = None
+) -> Floats:
+    """Return the multiples of a step from an origin, from the last at or below ``low`` to the first above ``high``.
+
+    ``middle``: of a step that is proposed, so that there are few far from it: see :data:`FAR`. Raises
+    :class:`SchemaError` for a declared step that makes too many.
+    """
     if isinstance(step, str):
-        return date_lines(low, high, step, column)
+        return date_lines(low, high, step, column, middle)
     first, last = np.floor((low - origin) / step), np.floor((high - origin) / step) + 1
-    if not last - first < MOST_CELLS:
-        raise too_fine(column, step)
     # A quotient can be off by rounding, so one more on each side, and those that are needed of them.
-    line = origin + np.arange(first - 1, last + 2) * step
+    inside = None if middle is None else [np.floor((end - origin) / step) for end in middle]
+    line = origin + multiples(first - 1, last + 1, inside, column, step) * step
     if step % 1 or origin % 1:
         line = np.round(line, 10 - int(np.floor(np.log10(step))))
     return np.unique(line[np.searchsorted(line, low, "right") - 1 : np.searchsorted(line, high, "right") + 1])
 
 
-def date_lines(low: float, high: float, step: str, column: Column) -> Floats:
+def date_lines(low: float, high: float, step: str, column: Column, middle: tuple[float, float] | None = None) -> Floats:
     """Return the first moments of days, weeks (Mondays), months, quarters, years or decades around ``low`` to
-    ``high``."""
-    start, end = (np.datetime64(int(moment), "us") for moment in (low, high))
-    if step in MONTHS:
-        months = MONTHS[step]
-        first, last = (int(moment.astype("datetime64[M]").astype(np.int64) // months) for moment in (start, end))
-        line = (np.arange(first, last + 2) * months).astype("datetime64[M]")
-    else:
-        days, shift = (7, 3) if step == "week" else (1, 0)  # 1970 began on a Thursday
-        first, last = (
-            int((moment.astype("datetime64[D]").astype(np.int64) + shift) // days) for moment in (start, end)
-        )
-        if last - first >= MOST_CELLS:
+    ``high``; see :func:`lines`."""
+    size, shift, unit = (MONTHS[step], 0, "M") if step in MONTHS else (7, 3, "D") if step == "week" else (1, 0, "D")
+
+    def number(moment: float) -> int:  # 1970 began on a Thursday
+        return int((np.datetime64(int(moment), "us").astype(f"datetime64[{unit}]").astype(np.int64) + shift) // size)
+
+    inside = None if middle is None else [number(end) for end in middle]
+    whole = multiples(number(low), number(high) + 1, inside, column, step).astype(np.int64)
+    return (whole * size - shift).astype(f"datetime64[{unit}]").astype("datetime64[us]").astype(np.int64).astype(float)
+
+
+def multiples(
+    first: float, last: float, middle: Sequence[float] | None, column: Column, step: float | str
+) -> NDArray[np.float64]:
+    """Return whole numbers from ``first`` to ``last``, both of them among these: all of them, or from :data:`FAR`
+    beyond a ``middle`` on only those at twice the distance of the one before."""
+    if middle is None:
+        if not last - first < MOST_CELLS:
             raise too_fine(column, step)
-        line = (np.arange(first, last + 2) * days - shift).astype("datetime64[D]")
-    return line.astype("datetime64[us]").astype(np.int64).astype(np.float64)
+        return np.arange(first, last + 1)
+    low, high = max(middle[0] - FAR, first), min(middle[1] + FAR, last)
+    far = FAR * 2.0 ** np.arange(1, 1024 - 10)
+    below, above = middle[0] - far, middle[1] + far
+    return np.unique(np.concatenate([
+        [first], below[below > first], np.arange(low, high + 1), above[above < last], [last],
+    ]))  # fmt: skip
 
 
 def too_fine(column: Column, step: float | str) -> SchemaError:

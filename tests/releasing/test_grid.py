@@ -87,23 +87,102 @@ def test_cells__hold_every_value_once_and_the_outermost_hold_k(case, k):
             assert (grid.cells(values) == end).sum() >= min(k, len(values))
 
 
+def middle_of(values):
+    """Of sorted values, those that the middle nine tenths of them reach, and of one value also the others' middle."""
+    low = next(value for value in values if np.mean(values <= value) >= 0.05)
+    high = next(value for value in values if np.mean(values <= value) >= 0.95)
+    others = values[values != low]
+    if low == high and len(others):
+        return min(low, middle_of(others)[0]), max(high, middle_of(others)[1])
+    return low, high
+
+
 @settings(max_examples=few(60))
 @given(tables, st.integers(1, 5))
-def test_numbers__end_on_multiples_of_a_round_step_of_which_the_domain_has_twenty_or_more(case, k):
+def test_numbers__are_themselves_or_end_on_multiples_of_a_step_that_the_middle_has_twenty_of(case, k):
     flow = flow_of(random_table(*case), k)
-    values, grid = values_of(flow, "number"), grids(flow)["number"]
-    step, width = Fraction(repr(grid.step)), values.max() - values.min()
-    digits = f"{grid.step:e}"
-    assert digits.split("e")[0].rstrip("0.") in ("1", "2", "5")
-    whole = bool(np.all(values % 1 == 0))
-    assert width == 0 or 20 <= width / grid.step <= 51 or (whole and grid.step == 1 and width < 20)
-    if width == 0 and not whole:
+    values, grid = np.sort(values_of(flow, "number")), grids(flow)["number"]
+    distinct, counts = np.unique(values, return_counts=True)
+    assert (grid.step == "value") == (counts.min() >= 2 * k)
+    if grid.step == "value":
+        assert grid.low.tolist() == grid.high.tolist() == distinct.tolist()
         return
-    inner = grid.low[1 if grid.coded[0] else 0 :]
-    assert all(Fraction(repr(float(end))) % step == 0 for end in inner)
-    for end, coded in ((grid.low[0], grid.coded[0]), (grid.high[-1] + whole * (grid.step > 1), grid.coded[1])):
-        if coded and not np.array_equal(grid.low[1:-1], grid.high[1:-1]):
-            assert Fraction(repr(float(end))) % (10 * step) == 0
+    step, whole = Fraction(repr(grid.step)), bool(np.all(values % 1 == 0))
+    assert f"{grid.step:e}".split("e")[0].rstrip("0.") in ("1", "2", "5")
+    low, high = middle_of(values)
+    width = high - low
+    assert width == 0 or 20 <= width / grid.step <= 51 or (whole and grid.step == 1 and width < 20)
+    if low == values[0] == values[-1] and not whole:
+        return
+    assert all(Fraction(repr(float(end))) % step == 0 for end in grid.low)
+    ends_beyond = not np.array_equal(grid.low[1:-1], grid.high[1:-1]) or (len(grid.low) < 3 and not whole)
+    assert 0 <= values[0] - grid.low[0] < grid.step * (1 + 1e-9)
+    assert not ends_beyond or grid.high[-1] - values[-1] <= grid.step * (1 + 1e-9)
+
+
+def slow_cells(values, step, k):
+    """The cells of whole numbers at steps of one, as runs of them, one after the other from the middle outwards."""
+    low, high = middle_of(values)
+    line = list(range(int(values[0]), int(values[-1]) + 1))
+
+    def tail(far, end):
+        """The runs from the middle on to the outermost cell, and that cell, which holds the fewest that are k."""
+        last = next((n for n in range(1, len(far)) if np.isin(values, far[-n:]).sum() >= k), len(far))
+        near, outermost, runs, width = far[: len(far) - last], far[len(far) - last :], [], 1
+        while near:
+            while width < len(near) and np.isin(values, near[:width]).sum() < k:
+                width *= 2
+            if np.isin(values, near[:width]).sum() < k:
+                break
+            runs.append(near[:width])
+            near = near[width:]
+        return runs, near + outermost
+
+    assert step == 1
+    assert np.isin(values, [one for one in line if one < low]).sum() >= k
+    assert np.isin(values, [one for one in line if one > high]).sum() >= k
+    below, lowest = tail([one for one in line[::-1] if one < low], low)
+    above, highest = tail([one for one in line if one > high], high)
+    middle = [[one] for one in line if low <= one <= high]
+    runs = [lowest, *below[::-1], *middle, *above, highest]
+    return [(min(run), max(run)) for run in runs]
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 9])
+@pytest.mark.parametrize("seed", range(4))
+def test_beyond_the_middle__cells_double_until_k_are_in_each(k, seed):
+    rng = np.random.default_rng(seed)
+    values = np.sort(np.concatenate([rng.integers(0, 21, 400), rng.geometric(0.05, 20) + 20, -rng.geometric(0.1, 20)]))
+    grid = grids(flow_of(random_table(seed, len(values)).assign(number=values.astype(float)), k))["number"]
+    assert list(zip(grid.low, grid.high, strict=True)) == slow_cells(values, grid.step, k)
+    assert k == 1 or grid.even is not None
+    assert k == 1 or "wider beyond" in grid.describe()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_rows_of_persons__k_persons_are_in_each_cell_beyond_the_middle(seed):
+    rng = np.random.default_rng(seed)
+    table = random_table(seed, 600).assign(number=np.round(rng.exponential(20, 600)), who=rng.integers(0, 90, 600))
+    schema = Schema.of(table, quasi_identifying=QUASI, sensitive=["class"], person="who")
+    grid = grids(Flow(table, schema, Settings(k=4, numbers="public")))["number"]
+    high = middle_of(np.sort(table["number"].to_numpy()))[1]
+    for low, end in zip(grid.low[grid.low > high], grid.high[grid.low > high], strict=True):
+        assert table["who"][table["number"].between(low, end)].nunique() >= 4
+
+
+def test_one_far_value__leaves_all_others_their_steps():
+    table = random_table(0, 400).assign(
+        number=[1e12, *np.random.default_rng(0).integers(0, 100, 399)], date=[pd.Timestamp("9999-12-31")]
+        + list(pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(399), unit="D")),
+    )  # fmt: skip
+    flow = flow_of(table, 3)
+    assert [grids(flow)[name].step for name in QUASI] == [2, "week"]
+    assert flow.verification.passed
+    assert len(grids(flow)["number"].low) > 45 < len(grids(flow)["date"].low)
+    assert grids(flow)["date"].domain[1] == "9999-12-31"
+    with_time = flow_of(table.assign(date=table["date"] + pd.Timedelta(hours=5)), 3)
+    assert grids(with_time)["date"].domain[1] == "9999-12-31T23:59:59"
+    assert with_time.verification.passed
 
 
 @settings(max_examples=few(60))
@@ -236,13 +315,24 @@ def test_few_records__share_the_outermost_cell():
     table = random_table(0, len(ages)).assign(number=np.array(ages, float))
     grid = grids(flow_of(table, 3))["number"]
     assert grid.step == 2
-    assert grid.domain == ("0", "99")
+    assert grid.domain == ("16", "91")
     assert (grid.low_text(1), grid.high_text(0)) == ("32", "31")
     assert grid.coded == (True, True)
     assert grid.low_text(len(grid.low) - 1) == "58"
     assert grid.describe() == "steps of 2, up to 31 as one, from 58 on as one"
     free = grids(flow_of(table, 1))["number"]
     assert (free.domain, free.coded) == (("16", "91"), (False, False))
+    declared = grids(flow_of(table, 3, grids={"number": [2]}))["number"]
+    assert (declared.domain, declared.coded, declared.even) == (("0", "99"), (True, True), None)
+
+
+def test_values_that_many_have__are_cells_themselves():
+    table = random_table(0, 60).assign(number=np.repeat([1.5, 2.5, 90.0], 20))
+    values = grids(flow_of(table, 10))["number"]
+    assert (values.step, values.low.tolist(), values.coded) == ("value", [1.5, 2.5, 90], (False, False))
+    assert values.describe() == "the values themselves, each of which many people have"
+    assert grids(flow_of(table, 11))["number"].step == 2
+    assert grids(flow_of(table, 10, grids={"number": [5]}))["number"].step == 5
 
 
 def test_few_persons__share_the_outermost_cell_whatever_their_rows():
