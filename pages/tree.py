@@ -9,6 +9,7 @@ from ui.controls import plural, problem
 from ui.gate.view import way_to_ready
 from ui.guard import lacks
 from ui.job import groups_ready, stages_ready, tree_ready
+from ui.proposal import proposal
 from ui.session import workspace
 from ui.tree.choices import how_to_read, method, view_choices
 from ui.tree.panel import (
@@ -105,6 +106,7 @@ def main() -> None:
         st.fragment(show)(ws, pruning)
     with controls:
         way_to_ready(ws)
+        proposal(ws)
 
 
 main()

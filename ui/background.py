@@ -40,11 +40,13 @@ class Job:
     done: threading.Event = field(default_factory=threading.Event)
     started: float = field(default_factory=time.monotonic)
 
-    def start(self, work: Callable[["Job"], Any]) -> None:
-        """Start the work."""
+    def start(self, work: Callable[["Job"], Any], after: float = 0.0) -> None:
+        """Start the work after so many seconds, unless it is stopped before."""
 
         def run() -> None:
             try:
+                if self.stopped.wait(after) or (after and self.unwanted()):
+                    raise CancelledError("This was stopped.")
                 with TURNS.turn(self.owner, Work.BACKGROUND, self._look):
                     self.before = None
                     self.answer = work(self)

@@ -15,8 +15,8 @@ from ui.warm import wait_text
 from ui.workspace import Workspace
 
 
-def start_job(ws: Workspace, name: str, key: Any, work: Callable[[Job], Any]) -> Job:
-    """Return a new job in the place of the one of this name, which is stopped.
+def start_job(ws: Workspace, name: str, key: Any, work: Callable[[Job], Any], after: float = 0.0) -> Job:
+    """Return a new job in the place of the one of this name, which is stopped. ``after``: seconds before it begins.
 
     It also ends when its table is forgotten, when another one is brought, and after the session is over, so ``work``
     must not hold the workspace.
@@ -29,7 +29,7 @@ def start_job(ws: Workspace, name: str, key: Any, work: Callable[[Job], Any]) ->
         return now is None or now.reading is not reading
 
     job = ws.jobs[name] = Job(key, unwanted, ws.owner)
-    job.start(work)
+    job.start(work, after)
     return job
 
 

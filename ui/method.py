@@ -15,7 +15,7 @@ from anonymizer.whatif.ends import loss_by_ends
 from ui.controls import count, plain, share, slider_ends
 from ui.gains import as_in_the_papers
 from ui.glossary import meaning
-from ui.proposal import proposal
+from ui.proposal import trial
 from ui.server.framework import DeltaGenerator
 from ui.session import optional_number, set_at_once, widget_state
 from ui.workspace import Workspace
@@ -215,7 +215,7 @@ def growth_choice(ws: Workspace, page: str) -> None:
         )  # fmt: skip
         slider_ends("keep the columns", "keep the analysis")
         ws.set(weight=float(weight))
-    proposal(ws)
+    trial(ws)
     with st.popover("How far it grows", icon=":material/tune:"):
         number_setting(ws, "min_leaf", f"{page} leaf")
         number_setting(ws, "max_depth", f"{page} deepest", empty="no limit")

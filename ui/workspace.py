@@ -347,10 +347,16 @@ class Workspace:
         reading = self.reading or (self.doubt[0] if self.doubt else None)
         if reading is not None:
             self.decisions.forget(reading.sha256)
-        for place in (self.states, self.jobs, self.answers):  # Streamlit may keep them, with widgets that are gone
+        self._end_jobs()
+        for place in (self.states, self.answers):  # Streamlit may keep them, with widgets that are gone
             place.clear()
         fresh = Workspace(edition=self.edition + 1, spent=self.spent, decisions=self.decisions, owner=self.owner)
         self.__dict__.update(fresh.__dict__)
+
+    def _end_jobs(self) -> None:
+        for job in tuple(self.jobs.values()):
+            job.stopped.set()
+        self.jobs.clear()
 
     def refuse(self, error: AnonymizerError) -> None:
         """Say why a file cannot be the table; what was there before stays."""
@@ -362,7 +368,7 @@ class Workspace:
         same_columns = previous is not None and previous.sha256 == reading.sha256 and previous.names == reading.names
         suggested = self.suggest() if same_columns and self.schema is not None else None
         self.answers.clear()
-        self.jobs.clear()
+        self._end_jobs()
         self._flow = None
         self.reading, self.source, self.failure, self.doubt = reading, source, None, None
         self.edition += 1

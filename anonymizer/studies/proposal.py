@@ -8,6 +8,7 @@ of each cell.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from anonymizer.measuring.predict import accuracy
 from anonymizer.studies.folds import folds_of, own_unit, target_number
 
 FOLDS = 5
+TREES = 100
 LEAST = 0.01
 """A gain below this is none, whatever its error."""
 
@@ -81,10 +83,12 @@ def propose(flow: Flow, progress: Progress = no_progress) -> Proposal | None:
     try:
         for fold, (train, test) in enumerate(folds(some.encoded, seed % 2**32)):
             for way, settings in enumerate(ways):
-                progress((2 * fold + way) / (2 * FOLDS), f"Fold {fold + 1} of {FOLDS}")
+                done, what = (2 * fold + way) / (2 * FOLDS), f"Fold {fold + 1} of {FOLDS}"
+                go_on = partial(_report, progress, done, what)
+                go_on(0.0)
                 made = some.rows(train).but(**settings, suppression=0.0)
                 made.rng = np.random.default_rng(seed)
-                scores[fold, way] = score(made, rows_of(some.encoded, test))
+                scores[fold, way] = score(made, rows_of(some.encoded, test), go_on)
                 lost[fold, way] = made.utility.gcp
                 guessed[fold, way] = math.nan if by_numbers else inside(made)
     except CancelledError:
@@ -98,6 +102,10 @@ def propose(flow: Flow, progress: Progress = no_progress) -> Proposal | None:
         float(losses[1] / losses[0] - 1) if losses[0] else 0.0,
         None if by_numbers else float((guessed[:, 1] - guessed[:, 0]).mean()), guided,
     )  # fmt: skip
+
+
+def _report(progress: Progress, done: float, what: str, share: float) -> None:
+    progress(done + share / (2 * FOLDS), what)
 
 
 def folds(encoded: EncodedTable, seed: int) -> Iterator[tuple[Rows, Rows]]:
@@ -118,14 +126,14 @@ def inside(flow: Flow) -> float:
     return float((shares.argmax(axis=1)[flow.class_of] == classes).mean())
 
 
-def of_classes(flow: Flow, test: EncodedTable) -> float:
+def of_classes(flow: Flow, test: EncodedTable, go_on: Callable[[float], None] = lambda share: None) -> float:
     """Return the AUC of the model learnt from a release, on records as they are: of more than two classes the mean of
-    each against the others, weighted by their records."""
+    each against the others, weighted by their records. ``go_on``: see :func:`learn`."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.metrics import roc_auc_score
 
     classes = flow.encoded.target.codes
-    model = learn(RandomForestClassifier, flow, classes)
+    model = learn(RandomForestClassifier, flow, classes, go_on)
     levels, truth = model.classes_, test.target.codes
     shares = model.predict_proba(as_they_are(test))
     figures, weights = [], []
@@ -139,21 +147,28 @@ def of_classes(flow: Flow, test: EncodedTable) -> float:
     return float(np.average(figures, weights=weights)) if figures else 0.5
 
 
-def of_numbers(flow: Flow, test: EncodedTable) -> float:
-    """Return the R² of the model learnt from a release, on records as they are."""
+def of_numbers(flow: Flow, test: EncodedTable, go_on: Callable[[float], None] = lambda share: None) -> float:
+    """Return the R² of the model learnt from a release, on records as they are. ``go_on``: see :func:`learn`."""
     from sklearn.ensemble import RandomForestRegressor
 
     assert flow.encoded.numeric is not None
     assert test.numeric is not None
     at = target_number(test.numeric, flow.schema.target)
-    model = learn(RandomForestRegressor, flow, own_unit(flow.encoded.numeric)[:, at])
+    model = learn(RandomForestRegressor, flow, own_unit(flow.encoded.numeric)[:, at], go_on)
     return accuracy(own_unit(test.numeric)[:, at], model.predict(as_they_are(test))).r2
 
 
-def learn(kind: Callable[..., Any], flow: Flow, values: NDArray[Any]) -> Any:
-    """Return a model of this kind, learnt from the records in their boxes."""
+def learn(
+    kind: Callable[..., Any], flow: Flow, values: NDArray[Any], go_on: Callable[[float], None] = lambda share: None
+) -> Any:
+    """Return a model of this kind, learnt from the records in their boxes. ``go_on`` is told the share that is done,
+    often, and may end the work by raising."""
     boxed = flow.boxed
-    return kind(100, min_samples_leaf=5, random_state=0).fit(boxed.features()[boxed.box], values)
+    features, model = boxed.features()[boxed.box], kind(min_samples_leaf=5, random_state=0, warm_start=True)
+    for n_trees in range(5, TREES + 1, 5):
+        go_on(n_trees / TREES)
+        model.set_params(n_estimators=n_trees).fit(features, values)
+    return model
 
 
 def as_they_are(records: EncodedTable) -> Floats:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
-from ui import warm
+from ui import proposal, warm
 from ui.server.places import PLACES
 
 
@@ -34,3 +34,10 @@ def places_given_back() -> Iterator[None]:
     yield
     for owner in PLACES.memory():
         PLACES.leave(owner)
+
+
+@pytest.fixture(autouse=True)
+def nothing_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the target should guide the tree is tried in the background of each Tree page, for nobody."""
+    monkeypatch.setattr(proposal, "RESTED", 0.0)
+    monkeypatch.setattr(proposal, "propose", lambda flow, progress: None)

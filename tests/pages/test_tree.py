@@ -1,18 +1,24 @@
 """The Tree page without a browser: empty, with a tree, with choices changed; and what the browser may say."""
 
+import threading
+
 import numpy as np
 import pytest
 
 from anonymizer.drawing.leaving import Leaving
 from anonymizer.drawing.reasons import explain_leaf
 from anonymizer.drawing.rules import rule_text
+from anonymizer.errors import CancelledError, Progress
+from anonymizer.flow import Flow
 from anonymizer.groups.prune import prune
 from anonymizer.schema import Schema
 from anonymizer.settings import Limits
+from anonymizer.studies.proposal import Proposal
 from anonymizer.values import value_text
 from tests.drawn_trees import table
 from tests.pages.test_data import texts
 from tests.pages.tree import numbers, open_page, plain_text, session
+from tests.waiting import PATIENCE
 from ui.controls import count, plain
 from ui.tree.panel import surest_sentence
 from ui.tree.state import TreeState
@@ -341,3 +347,49 @@ def test_sentence_of_two_classes__says_no_zero() -> None:
     leaves = Leaving((), 7, 0, 2)
     says = "In each of the 7 released groups, somebody's income can be guessed with better than even odds; "
     assert surest_sentence(leaves, "income") == says + "in 2, for certain."
+
+
+@pytest.mark.parametrize(("gain", "proposed"), [(0.05, True), (0.005, False)])
+def test_target__is_tried_in_the_background_and_proposed_where_it_pays(
+    gain: float, proposed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = Proposal("AUC", gain, 0.001, 0.2, 0.09, {"criterion": "entropy", "grouping": "error-risk"})
+    going, asked_of = threading.Event(), []
+
+    def propose(flow: Flow, progress: Progress) -> Proposal:
+        asked_of.append(flow.settings.k)
+        assert going.wait(PATIENCE)
+        return answer
+
+    monkeypatch.setattr("ui.proposal.RESTED", 0.0)
+    monkeypatch.setattr("ui.proposal.propose", propose)
+    ws = session()
+    app = open_page(ws).run()
+    assert "is being tried: 0%" in plain_text(app)
+    going.set()
+    assert ws.jobs["proposal"].done.wait(PATIENCE)
+    app.run()
+    assert asked_of == [8]
+    assert answer.sentence in plain_text(app)
+    buttons = [button for button in app.button if button.label == "Guide by the target"]
+    assert len(buttons) == proposed
+    assert ("It is not proposed" in plain_text(app)) != proposed
+    if proposed:
+        buttons[0].click().run()
+        assert (ws.settings.criterion, ws.settings.grouping) == ("entropy", "error-risk")
+        assert answer.sentence not in plain_text(app)
+
+
+def test_trial_of_the_target__waits_until_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.proposal.RESTED", PATIENCE)
+    ws = session()
+    app = open_page(ws)
+    first = ws.jobs["proposal"]
+    app.slider(key="tree k").set_value(9).run()
+    assert ws.settings.k == 9
+    assert first.done.wait(PATIENCE)
+    assert isinstance(first.failure, CancelledError)
+    second = ws.jobs["proposal"]
+    assert second is not first
+    ws.forget()
+    assert second.done.wait(PATIENCE)

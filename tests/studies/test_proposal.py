@@ -1,5 +1,7 @@
 """A tree guided by the target: what it would bring, against figures counted by hand, and when it is proposed."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,7 +41,7 @@ def test_target_that_follows_from_nothing__is_not_proposed(numbers: bool) -> Non
 def test_proposal__is_of_the_papers_tree_beside_that_of_detail(numbers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     guides = []
 
-    def score(made: Flow, test: EncodedTable) -> float:
+    def score(made: Flow, test: EncodedTable, go_on: Callable[[float], None]) -> float:
         guides.append(made.criterion)
         return 0.5 + (made.criterion != "detail") * 0.1 + test.n_records / 1000
 
@@ -55,7 +57,7 @@ def test_proposal__is_of_the_papers_tree_beside_that_of_detail(numbers: bool, mo
 
 def test_figures__are_means_over_folds_of_both_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     flow = flow_of(3, follows=True)
-    monkeypatch.setattr(proposal, "of_classes", lambda made, test: made.utility.gcp + test.n_records)
+    monkeypatch.setattr(proposal, "of_classes", lambda made, test, go_on: made.utility.gcp + test.n_records)
     answer = propose(flow)
     assert answer is not None
     losses, guesses, seed = [], [], seed_for(flow.table)
