@@ -43,8 +43,8 @@ WORDS: dict[str, tuple[str, ...]] = {
         "Special unique", "Household",
     ),
     "evaluate": (
-        *METHODS, *BOXES, *RISK, "Raw", "MAPE", "R²", "Calibration slope", "RSD", TABLES, "Covariance test",
-        "Coefficients inside the 95% interval", "Target", "Blend of target and columns",
+        *METHODS, *BOXES, *RISK, "Raw", "Hellinger distance", "MAPE", "R²", "Calibration slope", "RSD", TABLES,
+        "Covariance test", "Coefficients inside the 95% interval", "Target", "Blend of target and columns",
     ),
     "forest": (
         "Differential privacy", "Budget", "ε", "Ledger", "Neighbouring tables", "Public domain", "Noise",

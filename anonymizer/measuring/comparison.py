@@ -14,6 +14,7 @@ from anonymizer.measuring.measures import (
     MODELS,
     OF_NUMBERS,
     ORIGINAL,
+    SINGLE,
     Outcome,
     mean_of,
     number_measure,
@@ -32,6 +33,7 @@ BETTER = {
     },
     "two_way": -1,
     "ranges": -1,
+    **dict.fromkeys(SINGLE, -1),
     "coefficients": 1,
     "rsd": 1,
 }
@@ -73,6 +75,19 @@ def ranks(outcomes: Sequence[Outcome], measure: str) -> bool:
 def generalized(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Return the outcomes without that of the original records."""
     return [outcome for outcome in outcomes if outcome.grouping != ORIGINAL]
+
+
+def by_rank(outcomes: Sequence[Outcome], measure: str) -> tuple[Outcome, ...]:
+    """Return the outcomes as they are read by somebody who wants the best of ``measure``: that of the original records
+    first, then by k, best first; as they are where the measure is none, or ranks nothing."""
+    if measure not in BETTER or not ranks(outcomes, measure):
+        return tuple(outcomes)
+
+    def key(outcome: Outcome) -> tuple[bool, int, float]:
+        value = -BETTER[measure] * outcome.mean(measure)
+        return outcome.grouping != ORIGINAL, outcome.k, value if math.isfinite(value) else math.inf
+
+    return tuple(sorted(outcomes, key=key))
 
 
 def unbeaten(outcomes: Sequence[Outcome], measure: str) -> tuple[Outcome, ...]:

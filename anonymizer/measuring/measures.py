@@ -23,13 +23,17 @@ OF_NUMBERS = {figure: in_text(name_of("measure", figure)) for figure in ("mape",
 """What is measured of the predictions of numbers."""
 
 
+SINGLE = ("ranks", "hellinger", "divergence", "correlations")
+"""What is measured of single columns, see :class:`anonymizer.measuring.marginals.Marginals`, and of two of numbers."""
+
+
 def number_measure(figure: str, model: str, form: str) -> str:
     """Return the key of one figure of :data:`OF_NUMBERS`, of a model, asked in one form."""
     return f"{figure}_{model}_{form}"
 
 
 MEASURES = {
-    **{figure: in_text(name_of("measure", figure)) for figure in ("gcp", "two_way", "ranges", "coefficients")},
+    **{figure: in_text(name_of("measure", figure)) for figure in ("gcp", "two_way", "ranges", *SINGLE, "coefficients")},
     "rsd": "mean RSD",
     **{f"error_{form}": f"classification error, {form}" for form in FORMS},
     **{
@@ -49,7 +53,8 @@ class Outcome:
     """One setting in f folds. ``measured``: for each key of :data:`MEASURES` an array (f,), NaN where it means nothing.
 
     Of the training records: ``gcp``, Y19 (12); ``two_way``, :attr:`anonymizer.measuring.two_way.TwoWay.mean`;
-    ``ranges``, the error of :mod:`anonymizer.measuring.ranges`; ``coefficients``,
+    ``ranges``, the error of :mod:`anonymizer.measuring.ranges`; :data:`SINGLE`, what
+    :mod:`anonymizer.measuring.marginals` says; ``coefficients``,
     :attr:`anonymizer.measuring.coefficients.Agreement.share`; ``rsd``, L14 (10), mean over numeric sensitive columns;
     ``groups``, ``smallest``; ``seconds`` to group and generalize them.
 

@@ -21,6 +21,7 @@ from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.threads import one_thread
 from anonymizer.measuring.bins import bins_of
 from anonymizer.measuring.boxed import BoxedTable
+from anonymizer.measuring.marginals import Marginals, marginals
 from anonymizer.measuring.ranges import MOST_BINS, MOST_LEVELS, Ranges, range_counts
 
 Floats = NDArray[np.float64]
@@ -38,8 +39,8 @@ class TwoWay:
     variation distance between the tables of two columns, 0 to 1: the share of people who are in another cell, at the
     least. ``hellinger`` (q, p): the Hellinger distance of the two, 0 to 1. ``alone`` (q, p): the total variation
     distance of the product of the two exact one-way tables, which is what these tell alone. NaN on the diagonals and
-    below them, so that every pair stands once. ``spread``: gives the same of boxes that are read evenly, and ``count``
-    how far counts of ranges are off, where that is wanted beside it.
+    below them, so that every pair stands once. ``spread``: gives the same of boxes that are read evenly, ``count`` how
+    far counts of ranges are off, and ``single`` what single columns lose, where that is wanted beside it.
     """
 
     names: tuple[str, ...]
@@ -48,6 +49,12 @@ class TwoWay:
     alone: Floats
     spread: "Callable[[], TwoWay] | None" = field(default=None, repr=False)
     count: Callable[[], Ranges | None] | None = field(default=None, repr=False)
+    single: Callable[[], Marginals] | None = field(default=None, repr=False)
+
+    @cached_property
+    def marginals(self) -> Marginals | None:
+        """What single columns lose, worked out when it is first asked for; ``None`` where it is not wanted."""
+        return None if self.single is None else self.single()
 
     @cached_property
     def ranges(self) -> Ranges | None:
@@ -106,6 +113,12 @@ class TwoWay:
                 "read_evenly": self.even and self.even.ranges and self.even.ranges.error,
                 "one_way_tables_alone": self.ranges.alone,
             },
+            "single_columns": self.marginals
+            and {
+                "hellinger_distance": self.marginals.hellinger,
+                "kullback_leibler_bits": self.marginals.divergence,
+                "rank_loss": self.marginals.ranks,
+            },
             "most": worst and {"columns": list(worst[:2]), "rows_in_another_cell": worst[2]},
         }
 
@@ -161,12 +174,13 @@ def two_way(
 
 
 def two_way_beside_even(encoded: EncodedTable, boxed: BoxedTable, kinds: LookAlikes) -> TwoWay:
-    """Return what :func:`two_way` does, and beside it the same of boxes that are read evenly, and counts of ranges,
-    later."""
+    """Return what :func:`two_way` does, and beside it the same of boxes that are read evenly, counts of ranges, and
+    single columns, later."""
 
     def of(reading: str) -> TwoWay:
         count = partial(range_counts, encoded, boxed, kinds, reading)
-        return replace(two_way(encoded, boxed, None, kinds, reading), count=count)
+        single = partial(marginals, encoded, boxed, reading)
+        return replace(two_way(encoded, boxed, None, kinds, reading), count=count, single=single)
 
     return replace(of("raked"), spread=partial(of, "even"))
 

@@ -21,6 +21,7 @@ from anonymizer.checking.kinds import every_record
 from anonymizer.checking.linkage import LookAlikes, classes_of
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.measuring.boxed import BoxedTable, Values, values_after, values_before
+from anonymizer.measuring.marginals import pearson
 from anonymizer.measuring.named_regression import NamedRegression, named_regression
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.population.estimates import CONFIDENCE, Compared, Sampling, finite, mean_of, sampling_of, total_of
@@ -74,6 +75,12 @@ class Weighted:
         return min(pairs, key=lambda one: (one.overlap, -_moved(one)), default=None)
 
     @property
+    def mean_change(self) -> float | None:
+        """The mean of how much a correlation changes; ``None`` where there is none."""
+        changes = [abs(one.after - one.before) for one in self.correlations if np.isfinite(one.after - one.before)]
+        return float(np.mean(changes)) if changes else None
+
+    @property
     def farthest(self) -> Correlation | None:
         """The correlation that changed most."""
         pairs = [one for one in self.correlations if np.isfinite(one.after - one.before)]
@@ -86,6 +93,7 @@ class Weighted:
             "confidence": CONFIDENCE,
             "mean_interval_overlap": self.mean_overlap,
             "figures": [one.to_dict() for one in self.figures],
+            "mean_change_of_correlations": self.mean_change,
             "correlations": [one.to_dict() for one in self.correlations],
             "two_way_tables": self.tables.to_dict(),
             "regression": self.regression and self.regression.to_dict(),
@@ -123,15 +131,7 @@ def correlation(first: Values, second: Values, sampling: Sampling) -> float:
     design, cell = sampling.alike(both, first.cells * second.cells)
     of_row = cell // second.cells, cell % second.cells
     w = design.weights * design.records * first.present[of_row[0]] * second.present[of_row[1]]
-    if not w.sum() > 0:
-        return float("nan")
-    numbers = [one.number[cells] for one, cells in zip((first, second), of_row, strict=True)]
-    apart = [number - np.average(number, weights=w) for number in numbers]
-    least = [1e-24 * (np.abs(one.number).max() ** 2) * w.sum() for one in (first, second)]
-    squares = [float(w @ one**2) for one in apart]
-    if any(square <= tiny for square, tiny in zip(squares, least, strict=True)):
-        return float("nan")
-    return float(np.clip((w * apart[0]) @ apart[1] / np.sqrt(squares[0] * squares[1]), -1, 1))
+    return pearson([one.number[cells] for one, cells in zip((first, second), of_row, strict=True)], w)
 
 
 def correlations(

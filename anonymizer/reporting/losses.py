@@ -57,6 +57,7 @@ def losses(findings: Findings, internal: bool = True) -> Section:
             (title, Figure(f"{key}.before", "0"), Figure(f"{key}.after", share(distance)))
             for key, (title, distance) in _distances(tables).items()
         ]
+    rows += _single(tables)
     if agreed is not None:
         title = f"Coefficients of a {agreed.model} of {agreed.target}, and those inside the original's 95% intervals"
         counts = agreed.coefficients, agreed.inside
@@ -106,6 +107,9 @@ def survey(weighted: Weighted, internal: bool) -> list[str | Table]:
     moves: list[tuple[str | Figure, ...]] = []
     if distance is not None:
         moves.append(("Hellinger distance of cross tables, mean over pairs", Figure("hellinger", f"{distance:.4f}")))
+    if weighted.mean_change is not None:
+        text = f"{weighted.mean_change:.4f}"
+        moves.append((f"{name_of('measure', 'correlations')}, mean over pairs", Figure("correlation.mean", text)))
     for two in pairs[:MOST_CORRELATIONS]:
         change, key = two.after - two.before, f"correlation.{two.first}.{two.second}"
         text = f"{change:+.4f}" if np.isfinite(change) else "not estimated"
@@ -139,6 +143,22 @@ def regression(weighted: Weighted, internal: bool) -> list[str | Table]:
         f"A {named.model} of {named.target}, as the steward named it: {named.formula}",
         Table(("Coefficient", "Before (95% interval)", "After (95% interval)", "Overlap"), tuple(rows)),
         Table(("", "Overlap"), (lap,)),
+    ]
+
+
+def _single(tables: TwoWay) -> list[tuple[str, Figure, Figure]]:
+    """Return what single columns lose, before and after."""
+    single = tables.marginals
+    if single is None:
+        return []
+    texts = {
+        "ranks": share(single.ranks),
+        "hellinger": f"{single.hellinger:.4f}",
+        "divergence": f"{single.divergence:.4f}",
+    }
+    return [
+        (f"{name_of('measure', key)}, mean", Figure(f"single.{key}.before", "0"), Figure(f"single.{key}.after", text))
+        for key, text in texts.items()
     ]
 
 

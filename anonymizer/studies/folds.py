@@ -22,6 +22,7 @@ from anonymizer.growing.target import NumericTarget
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.measuring.coefficients import Regression, agreement, regression_of
+from anonymizer.measuring.marginals import change_of_correlations, marginals
 from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, ORIGINAL, mean_of, number_measure
 from anonymizer.measuring.predict import Floats, Rows, accuracy, classify, regress
 from anonymizer.measuring.ranges import range_counts
@@ -158,6 +159,7 @@ class Fold:
             figures["two_way"] = change
         if (counts := range_counts(train, boxed)) is not None:
             figures["ranges"] = counts.error
+        figures |= {**marginals(train, boxed)._asdict(), "correlations": change_of_correlations(train, boxed)}
         self.pause()
         if self.regression is not None:
             figures["coefficients"] = agreement(self.regression, boxed).share

@@ -12,6 +12,7 @@ from anonymizer.measuring.comparison import (
     as_table,
     asked_by,
     by_fold,
+    by_rank,
     differences,
     drawable,
     in_use,
@@ -21,7 +22,7 @@ from anonymizer.measuring.comparison import (
     tradeoff_sentence,
     unbeaten,
 )
-from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, OF_NUMBERS, ORIGINAL, Outcome
+from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, OF_NUMBERS, ORIGINAL, SINGLE, Outcome
 from anonymizer.studies.experiment import evaluate
 from anonymizer.values import number_text
 from tests.groups.test_refine import random_table
@@ -36,7 +37,7 @@ def outcomes():
     return evaluate(Flow(table, schema), folds=2, ks=(4, 9), groupings=groupings, generalizers=generalizers)
 
 
-@pytest.mark.parametrize("measure", ["error_raw", "error_box", "two_way", "ranges", "coefficients", "rsd"])
+@pytest.mark.parametrize("measure", ["error_raw", "error_box", "two_way", "ranges", *SINGLE, "coefficients", "rsd"])
 def test_unbeaten__is_what_no_other_setting_of_its_k_dominates(outcomes, measure):
     sign = -1 if measure in ("rsd", "coefficients") else 1
     points = {id(o): (o.mean("gcp"), sign * o.mean(measure)) for o in outcomes}
@@ -49,6 +50,19 @@ def test_unbeaten__is_what_no_other_setting_of_its_k_dominates(outcomes, measure
     }
     assert [id(o) for o in unbeaten(outcomes, measure)] == [id(o) for o in outcomes[1:] if id(o) not in beaten]
     assert 0 < len(beaten) < len(outcomes) - 1
+
+
+@pytest.mark.parametrize("measure", ["two_way", "coefficients"])
+def test_by_rank__the_best_of_each_k_comes_first(outcomes, measure):
+    ranked = by_rank(outcomes, measure)
+    sign = -1 if measure == "coefficients" else 1
+    assert ranked[0] is outcomes[0]
+    assert [one.k for one in ranked[1:]] == [4] * 6 + [9] * 6
+    for k in (4, 9):
+        figures = [sign * one.mean(measure) for one in ranked[1:] if one.k == k]
+        assert figures == sorted(figures)
+        assert len(set(figures)) > 1
+    assert by_rank(outcomes, "") == outcomes
 
 
 def test_the_figure__has_each_setting_once_and_rings_those_that_are_not_beaten(outcomes):
@@ -104,7 +118,7 @@ def test_the_setting_in_use__has_the_headline_and_the_largest_mark(outcomes):
 
 def test_what_was_not_measured__is_not_drawn(outcomes):
     measured = {f"{what}_{form}" for form in FORMS for what in ("error", *NUMBERS)}
-    assert set(drawable(outcomes)) == measured | {"two_way", "ranges", "coefficients", "rsd"}
+    assert set(drawable(outcomes)) == measured | {"two_way", "ranges", *SINGLE, "coefficients", "rsd"}
     none = {name: np.array([0.5 if name == "gcp" else np.nan]) for name in MEASURES}
     assert drawable([Outcome(ORIGINAL, "none", 1, none, 0), Outcome("least", "uniform", 5, none, 0)]) == ()
 

@@ -98,7 +98,7 @@ def sizes_of(frame: pd.DataFrame, names: list[str]) -> pd.Series:
     return text.groupby(names)[names[0]].transform("size")
 
 
-BY_READING = ("two_way", "ranges", "coefficients", "distance", "weighted", "correlation", "hellinger")
+BY_READING = ("two_way", "ranges", "single", "coefficients", "distance", "weighted", "correlation", "hellinger")
 
 
 def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:

@@ -238,6 +238,10 @@ def of_worth(case: Case, internal: bool) -> Iterable[str]:
          "The same, of exact one-way tables alone"), of.ranges, strict=True,
     ):  # fmt: skip
         yield f"{title} | 0 | {percent(error)}"
+    hellinger, bits, ranks = of.marginals
+    yield f"Detail lost by ranks, mean | 0 | {percent(ranks)}"
+    yield f"Hellinger distance of single columns, mean | 0 | {hellinger:.4f}"
+    yield f"Kullback-Leibler distance of single columns, bits, mean | 0 | {bits:.4f}"
     kind = "logistic" if case.has_classes else "linear"
     title = f"Coefficients of a {kind} regression of {target}, and those inside the original's 95% intervals"
     yield " | ".join([title, *map(str, of.coefficients[:2])])
@@ -255,6 +259,9 @@ def of_worth(case: Case, internal: bool) -> Iterable[str]:
     for name in filter(laps.get, laps):
         yield f"Shares of the levels of {name}, on average | {np.mean(laps[name]):.{digits}f}"
     yield f"Hellinger distance of cross tables, mean over pairs | {of.hellinger:.4f}"
+    if of.correlations:
+        changes = [abs(new - old) for old, new in of.correlations.values()]
+        yield f"Change of correlations, mean over pairs | {np.mean(changes):.4f}"
     for (one, other), (old, new) in of.correlations.items():
         yield f"Change of the correlation of {one} and {other} | {new - old:+.4f}"
 

@@ -11,6 +11,7 @@ from anonymizer.measuring.comparison import (
     as_table,
     asked_by,
     by_fold,
+    by_rank,
     differences,
     drawable,
     in_use,
@@ -24,7 +25,7 @@ from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, Outcome, numb
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.schema import Schema
-from anonymizer.settings import SETTINGS, Limits, in_text, name_of, names_of
+from anonymizer.settings import NAMES, SETTINGS, Limits, in_text, name_of, names_of
 from anonymizer.studies.experiment import evaluate, expected_seconds
 from ui.background import Job
 from ui.controls import count, duration, place_of, plain, plural, slider_ends
@@ -63,6 +64,12 @@ MEANINGS = {
     "two_way": "share of rows that cross tables of two columns, made from the released rows, show in a wrong cell",
     "ranges": "how far counts over ranges of two or three columns, made from the released rows, are off on average, as "
     "a share of the count (of 1% of the rows at least)",
+    "ranks": "the same as detail lost, where a number or date stands for its rank: the share of rows below it",
+    "hellinger": "how far the table of a single column, made from the released rows, is from the original's, on "
+    "average: 0 is equal, 1 has nothing in common",
+    "divergence": "the same by Kullback and Leibler: the bits that are lost, on average, by who takes one for the "
+    "other",
+    "correlations": "by how much the correlation of two columns of numbers changes, on average",
     "coefficients": "of the coefficients of a regression of the target on the other columns, learnt from the released "
     "rows, the share inside the 95% interval of the same regression of the original rows",
     "rsd": "error of guessing a sensitive number by its group's mean, as a share of guessing by the whole table's: "
@@ -293,7 +300,7 @@ def results(ws: Workspace) -> None:
     st.header("What each setting loses, and what can still be learnt", anchor=False)
     st.caption(basis_text(ws, comparison, outcomes, job.done.is_set()))
     tradeoff(ws, outcomes)
-    table(outcomes)
+    table(outcomes, ws.state(EvaluateState).measure)
     if job.done.is_set():
         downloads(ws, outcomes)
 
@@ -319,13 +326,14 @@ def tradeoff(ws: Workspace, outcomes: tuple[Outcome, ...]) -> None:
     if not offered:
         st.caption("There is no sensitive column to predict, so there is no figure.")
         return
-    measure = offered[0]
+    state, measure = ws.state(EvaluateState), offered[0]
     if len(offered) > 1:
-        state = ws.state(EvaluateState)
-        measure = state.measure = st.selectbox(
-            "Loss against", offered, place_of(state.measure if state.measure in offered else offered[0], list(offered)),
-            format_func=MEASURES.get, key=f"evaluate measure {len(offered)}",
+        measure = st.selectbox(
+            "What the table is for", offered,
+            place_of(state.measure if state.measure in offered else offered[0], list(offered)),
+            format_func=use_of, key=f"evaluate measure {len(offered)}",
         )  # fmt: skip
+    state.measure = measure
     mine = in_use(outcomes, ws.flow.grouping, ws.settings.generalizer, ws.k)
     st.markdown(f"**{plain(tradeoff_sentence(outcomes, measure, mine))}**")
     st.plotly_chart(tradeoff_figure(outcomes, measure, mine), key="tradeoff", config={"displayModeBar": False})
@@ -344,14 +352,21 @@ def tradeoff(ws: Workspace, outcomes: tuple[Outcome, ...]) -> None:
     )
 
 
-def table(outcomes: tuple[Outcome, ...]) -> None:
-    """Draw the means, each measure in words, and paired t-tests."""
+def use_of(measure: str) -> str:
+    """Return what a table is for that is judged by a measure, in words, with the measure."""
+    use = name_of("use", measure if measure in NAMES["use"] else measure.partition("_")[0])
+    return f"{use}: {MEASURES[measure]}"
+
+
+def table(outcomes: tuple[Outcome, ...], measure: str) -> None:
+    """Draw the means, best first in ``measure`` at each k ("" for as they were tried), each measure in words, and
+    paired t-tests."""
     form = st.segmented_control(
         "Rows left out are asked about by", list(FORM_WORDS), default="raw", required=True, format_func=FORMS.get,
         key="evaluate form",
     )  # fmt: skip
     st.caption(f"The models are asked about the rows left out by {FORM_WORDS[form]}.")
-    means = with_names(asked_by(as_table(outcomes), form))
+    means = with_names(asked_by(as_table(by_rank(outcomes, measure)), form))
     config: dict[str, Any] = {
         name: st.column_config.NumberColumn(MEASURES[name], help=MEANINGS[name], format="%.3f")
         for name in means
