@@ -211,7 +211,7 @@ def forest_text(forest: Forest, described: dict[str, Any]) -> str:
     others = [f"WARNING: {warning}" for warning in described["warnings"] if warning not in forest.warnings]
     questions = [f"QUESTION: {question}" for question in described["questions"]]
     lines = [*others, *questions, *promise(forest), NEIGHBOURS, "", forest.ledger.text()]
-    lines.append(f"{forest.model.title}, {described['rules']} rules and subrules. {forest.model.reading}")
+    lines.append(f"{described['rules']} rules and subrules: {forest.lesson}")
     if "measured" in described:
         trial = described["measured"]
         lines.append(f"accuracy {trial['accuracy']:.3f} ± {trial['margin']:.3f}. {trial['note']}")

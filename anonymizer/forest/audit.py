@@ -45,9 +45,6 @@ class Recorder:
     def noisy_max(self, scores: Sequence[int], epsilon: float, sensitivity: int) -> int:
         return self._keep(self.source.noisy_max(scores, epsilon, sensitivity))
 
-    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
-        return self._keep(self.source.coins(n, share))
-
     def _keep(self, answer: Answer) -> Answer:
         self.answers.append(answer)
         return answer
@@ -57,12 +54,10 @@ class Recorder:
 class Replay:
     """The same answers again, on another table: ``log`` adds up how likely each would have been there.
 
-    Exact but for a constant, and for :meth:`noisy_max` nearly so. Of coins only those of the ``common`` records are
-    taken, so that nothing is known of the record in question but what the answers tell; its own is ``False`` here.
+    Exact but for a constant, and for :meth:`noisy_max` nearly so.
     """
 
     answers: Iterator[Any]
-    common: int
     log: float = 0.0
     rehearsal: bool = True
 
@@ -80,9 +75,6 @@ class Replay:
 
     def noisy_max(self, scores: Sequence[int], epsilon: float, sensitivity: int) -> int:
         return self.exponential(scores, epsilon, sensitivity / 2)
-
-    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
-        return np.pad(next(self.answers)[: self.common], (0, n - self.common))
 
 
 @dataclass(frozen=True)
@@ -170,10 +162,10 @@ def audit(
     """Return a lower bound on the privacy loss of a mode that claims ``epsilon``, from ``runs`` forests on each table.
 
     The event is "the answers speak for one table by at least so much": a log-likelihood ratio, exact for the modes of
-    F15 and ``scorecard``, approximate for ``strict`` and ``best`` (any event gives a valid bound; a better one gives a
-    larger bound). ``seed``: with one, repeatable noise; without, the noise of real releases. ``progress``: called now
-    and then with a share from 0 to 1; an exception that it raises ends the audit. Raises :class:`ParameterError` for an
-    unknown pair, fewer than 2 classes or fewer than 100 runs.
+    F15 and ``scorecard``, approximate for ``strict`` (any event gives a valid bound; a better one gives a larger
+    bound). ``seed``: with one, repeatable noise; without, the noise of real releases. ``progress``: called now and then
+    with a share from 0 to 1; an exception that it raises ends the audit. Raises :class:`ParameterError` for an unknown
+    pair, fewer than 2 classes or fewer than 100 runs.
 
     >>> import anonymizer as an
     >>> an.audit("strict", 0.1, runs=100, seed=1).tells
@@ -237,8 +229,7 @@ def log_ratio(grow: Callable[[CodedTable, Noise], Any], run: Recorder, tables: t
     The run is repeated on both with the answers that it got: whatever a mode asks depends on earlier answers only, so
     the same questions come up, and what the noise would have had to be is known.
     """
-    common = min(table.n_records for table in tables)
-    first, second = (Replay(iter(run.answers), common) for _ in tables)
+    first, second = (Replay(iter(run.answers)) for _ in tables)
     grow(tables[0], first)
     grow(tables[1], second)
     return first.log - second.log

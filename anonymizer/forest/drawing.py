@@ -10,7 +10,7 @@ import numpy as np
 from anonymizer.drawing.charts import ORIGINAL, RELEASED, literal
 from anonymizer.drawing.dot import THEMES, digraph, quote, quote_tooltip
 from anonymizer.forest.domains import Domains
-from anonymizer.forest.forest import COMPARE, MODES, Forest
+from anonymizer.forest.forest import MODES, Forest
 from anonymizer.forest.mechanisms import Ledger
 from anonymizer.forest.model import condition_text
 from anonymizer.forest.nodes import NoisyNode, walk
@@ -25,7 +25,6 @@ QUERY_COLOURS = {
     "choose the attribute": "#d99a3d",
     COUNT_VALUES: "#3a9163",
     SUM_RESIDUALS: "#8cc9a3",
-    COMPARE: "#d99a3d",
 }
 
 

@@ -18,7 +18,7 @@ from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.forest import growth as forest_growth
 from anonymizer.forest.domains import CodedTable, Domains, code_attributes
 from anonymizer.forest.growth import Plan, grow_trees
-from anonymizer.forest.mechanisms import Budget, Ledger, Noise, RehearsalNoise, SecureNoise
+from anonymizer.forest.mechanisms import Budget, Ledger, Noise, RehearsalNoise, SecureNoise, coins
 from anonymizer.forest.model import Model
 from anonymizer.forest.nodes import NoisyNode
 from anonymizer.forest.scorecard import score
@@ -31,17 +31,6 @@ ONE_ROW = (
 
 NEIGHBOURS = "Neighbouring tables differ by one row added or removed; replacing a row costs twice as much."
 DEEPEST = 30
-
-
-CANDIDATES = ("strict", "scorecard")
-"""``best``: the modes that are tried; the first is taken where none is ahead."""
-TRIAL = 0.1
-"""``best``: share of the budget that trying one of them costs."""
-HOLD_OUT = 0.2
-"""``best``: share of the records that no trial sees."""
-CHOICE = 0.05
-"""``best``: share of the budget that comparing the trials costs."""
-COMPARE = "compare hits on held-out rows"
 
 
 @dataclass(frozen=True)
@@ -58,27 +47,6 @@ class Mode:
     trees: bool = True
 
 
-def choose(table: CodedTable, budget: Budget, noise: Noise, plan: Plan) -> Model:
-    """Return a tree or a scorecard, whichever is right more often in a trial, grown from all records with what is left.
-
-    A coin of its own holds out each record, whatever the table; the trials learn from the others. One record more or
-    less changes the difference of their numbers of hits by at most 1, so it is one query of sensitivity 1. A record is
-    seen by the trials or by the comparison, so with records added or removed the dearer of the two would be the cost
-    (parallel composition); the ledger charges both in sequence, which needs no such argument. What is grown then sees
-    every record, so it follows them in sequence.
-    """
-    left = budget.limit - budget.spent
-    out = noise.coins(table.n_records, HOLD_OUT)
-    train, test = table.part(np.flatnonzero(~out)), table.part(np.flatnonzero(out))
-    hits = []
-    for name in CANDIDATES:
-        trial = MODES[name].grow(train, budget.reserve(TRIAL * left, "trial"), noise, plan)
-        hits.append(int((trial.shares(test.codes).argmax(axis=1) == test.classes).sum()))
-    cost = budget.spend(CHOICE * left, COMPARE)
-    ahead = noise.discrete_laplace(np.array([hits[1] - hits[0]]), cost)[0]
-    return MODES[CANDIDATES[int(ahead > 0)]].grow(table, budget, noise, plan)
-
-
 _PROVED = "β-differentially private: what anybody concludes is at most e^β times likelier with a person's row than "
 _PROVED += "without it."
 
@@ -92,13 +60,6 @@ MODES: dict[str, Mode] = {
         _PROVED + " Points of every column are added up instead of asking one question after another.",
         score,
         trees=False,
-    ),
-    "best": Mode(
-        "Tree or scorecard, whichever does better in a trial",
-        True,
-        _PROVED + " A quarter of β chooses: each of the two is tried with a tenth, and a noisy count of their hits on "
-        "rows that coins held out costs a twentieth. The better one is then grown from all rows with the rest.",
-        choose,
     ),
     "paper-strict": Mode(
         "Fletcher and Islam's algorithm, corrected",
@@ -160,6 +121,15 @@ class Forest:
         return MODES[self.mode].private and not self.rehearsal and not self.domains.read_from_data
 
     @property
+    def lesson(self) -> str:
+        """What was learnt, how it is applied, and whether it tells people apart at all."""
+        words = f"{self.model.title}. {self.model.reading}"
+        if self.model.always is None:
+            return words
+        label = self.domains.target.text(self.model.always)
+        return f"{words} It predicts {label!r} for everybody, so it says no more than a majority would."
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences that a reader of this forest must know, worst first; empty when its guarantee covers everything."""
         sentences = []
@@ -185,6 +155,9 @@ class Forest:
             "spent": self.ledger.spent,
             "model": self.model.title,
             "how_to_apply": self.model.reading,
+            "predicts_for_everybody": None
+            if self.model.always is None
+            else self.domains.target.text(self.model.always),
             **self.model.to_dict(),
             "target": self.domains.target.name,
             "domains": self.domains.to_dict(),
@@ -312,7 +285,7 @@ def grow_and_measure(
     if not 0 < test_share < 1:
         raise ParameterError("The held-out share must lie between 0 and 1.", remedy="0.2 is usual.")
     source: Noise = noise or SecureNoise()
-    out = source.coins(table.n_records, test_share)
+    out = coins(source, table.n_records, test_share)
     forest = grow_forest(table.part(np.flatnonzero(~out)), epsilon, noise=source, **parameters)
     test = table.part(np.flatnonzero(out))
     hits = int((predict(forest, test.codes) == test.classes).sum())

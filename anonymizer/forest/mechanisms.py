@@ -52,9 +52,6 @@ class Noise(Protocol):
         Private at ε for *monotone* scores: adding a record lowers none of them.
         """
 
-    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
-        """Return (n,) coins, each ``True`` with probability ``share``, whatever the records and the other coins."""
-
 
 @dataclass(frozen=True)
 class SecureNoise:
@@ -74,9 +71,6 @@ class SecureNoise:
 
     def noisy_max(self, scores: Sequence[int], epsilon: float, sensitivity: int) -> int:
         return int(_noisy_max(epsilon, sensitivity)([int(score) for score in scores]))
-
-    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
-        return np.random.default_rng(secrets.randbits(256)).random(n) < share
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +95,6 @@ class RehearsalNoise:
     def noisy_max(self, scores: Sequence[int], epsilon: float, sensitivity: int) -> int:
         noise = self.rng.exponential(sensitivity / epsilon, len(scores))
         return int(np.argmax(np.asarray(scores) + noise))
-
-    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
-        return self.rng.random(n) < share
 
 
 @dataclass(frozen=True)
@@ -133,9 +124,12 @@ class WatchedNoise:
         self.look()
         return self.source.noisy_max(scores, epsilon, sensitivity)
 
-    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
-        self.look()
-        return self.source.coins(n, share)
+
+def coins(noise: Noise, n: int, share: float) -> NDArray[np.bool_]:
+    """Return (n,) coins, each ``True`` with probability ``share``, whatever the records and the other coins. ``noise``:
+    with that of a rehearsal they can be repeated, too."""
+    rng = noise.rng if isinstance(noise, RehearsalNoise) else np.random.default_rng(secrets.randbits(256))
+    return rng.random(n) < share
 
 
 def selection_shares(scores: Sequence[float], epsilon: float, sensitivity: float) -> NDArray[np.float64]:

@@ -87,6 +87,10 @@ class Model(Protocol):
     def shares(self, codes: NDArray[np.integer]) -> Floats:
         """Return (n, c) how much speaks for each class, summing to 1; ``codes`` (n, p)."""
 
+    @property
+    def always(self) -> int | None:
+        """The class that most speaks for whoever it is; ``None`` where people are told apart."""
+
     def rules(self) -> list[Rule]:
         """Return every rule that it publishes."""
 
@@ -127,6 +131,13 @@ class Trees:
             label = share.argmax(axis=1)
             votes[rows, label] += share[rows, label]
         return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+
+    @property
+    def always(self) -> int | None:
+        """The class that most speaks for whoever it is; ``None`` where people are told apart."""
+        leaves = (node for tree in self.trees for node, _ in walk(tree) if not node.children or node.attribute is None)
+        labels = {int(np.argmax(node.shares)) for node in leaves if node.shares is not None}
+        return labels.pop() if len(labels) == 1 else None
 
     def rules(self) -> list[Rule]:
         """Return every rule and subrule, tree by tree in preorder. Nodes at which no class was counted have none."""

@@ -75,6 +75,15 @@ class Scorecard:
             scores += points[codes[:, column]]
         return shares_of_scores(scores)
 
+    @property
+    def always(self) -> int | None:
+        """The class that most speaks for whoever it is; ``None`` where people are told apart."""
+        first = int(self.shares(np.zeros((1, len(self.points)), np.int64)).argmax())
+        ahead = self.base[first] - self.base
+        for points in self.points:
+            ahead = ahead + (points[:, [first]] - points).min(axis=0)
+        return first if bool((np.delete(ahead, first) > 0).all()) else None
+
     def rules(self) -> list[Rule]:
         """Return one rule for everybody and one for every value of every column, each with its points."""
         rules = [self._rule(0, 0, (), self.base, self.totals)]

@@ -54,19 +54,18 @@ def test_scorecard__takes_no_option_of_trees(option: list[str], capsys: pytest.C
     assert "has no trees" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("mode", ["scorecard", "best"])
-def test_forest_command__modes_that_give_points(mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_forest_command__gives_points(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = pd.DataFrame({"a": ["x", "y"] * 300, "b": ["p", "q", "r"] * 200, "t": ["u", "v"] * 300})
     table.to_csv(tmp_path / "table.csv", index=False)
     (tmp_path / "domains.json").write_text('{"a": ["x", "y"], "b": ["p", "q", "r"], "t": ["u", "v"]}')
-    options = ["--target", "t", "--mode", mode, "--epsilon", "8", "--domains", str(tmp_path / "domains.json")]
+    options = ["--target", "t", "--mode", "scorecard", "--epsilon", "8", "--domains", str(tmp_path / "domains.json")]
     out = tmp_path / "rules.json"
     assert main(["forest", str(tmp_path / "table.csv"), *options, "--rules", str(out), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["private"]
     assert answer["spent"] == pytest.approx(8)
-    assert answer["model"] == ("a scorecard of 2 columns" if "rounds" in answer else "1 tree")
-    assert mode == "best" or answer["rules"] == 1 + 2 + 3
+    assert answer["model"] == "a scorecard of 2 columns"
+    assert answer["rules"] == 1 + 2 + 3
     rules = json.loads(out.read_text())["rules"]
     assert {rule["class"] for rule in rules if {"column": "a", "value": "x"} in rule["if"]} == {"u"}
     assert main(["forest", str(tmp_path / "table.csv"), *options]) == 0
@@ -80,11 +79,11 @@ def test_forest_command__bad_input(nursery: str, options: list[str], capsys: pyt
 
 
 def test_audit_command(capsys: pytest.CaptureFixture[str]) -> None:
-    modes = ["--mode", "strict", "--mode", "scorecard", "--mode", "best"]
+    modes = ["--mode", "strict", "--mode", "scorecard"]
     assert main(["audit", *modes, "--runs", "100", "--seed", "1", "--json"]) == 0
     findings = json.loads(capsys.readouterr().out)
-    assert [finding["mode"] for finding in findings] == ["strict", "scorecard", "best"]
-    assert [finding["violated"] for finding in findings] == [False] * 3
+    assert [finding["mode"] for finding in findings] == ["strict", "scorecard"]
+    assert [finding["violated"] for finding in findings] == [False] * 2
     assert all(finding["lower_bound"] <= finding["epsilon"] for finding in findings)
 
 

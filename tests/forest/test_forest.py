@@ -1,6 +1,8 @@
 """Private forests: budgets on every path, guarantees, predictions."""
 
+import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -125,3 +127,29 @@ def test_measured_accuracy__costs_the_budget_once_and_is_near_the_truth() -> Non
     assert measured.right + measured.wrong == pytest.approx(1200, abs=200)
     with pytest.raises(ParameterError):
         grow_and_measure(table, 2.0, test_share=1.0)
+
+
+@pytest.mark.parametrize("mode", ["strict", "scorecard", "paper-strict"])
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 3.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_always__is_the_class_that_is_predicted_for_all_there_can_be(mode: str, epsilon: float, seed: int) -> None:
+    table = sample(60, seed)
+    forest = grow_forest(table, epsilon, mode=mode, noise=RehearsalNoise(np.random.default_rng(seed)))
+    everybody = np.array(list(itertools.product(*(range(width) for width in (3, 2, 4, 2)))))
+    labels = np.unique(predict(forest, everybody))
+    always = forest.model.always
+    assert always is None or labels.tolist() == [always]
+    if len(forest.trees) == 1:
+        assert (always is not None) == (len(labels) == 1)
+    assert ("says no more than a majority" in forest.lesson) == (always is not None)
+
+
+def test_one_class_nearly_everywhere__is_said_to_be_no_more_than_a_majority() -> None:
+    table = replace(sample(3000), classes=(np.arange(3000) % 50 == 0).astype(np.uint16))
+    for mode in ("strict", "scorecard"):
+        forest = grow_forest(table, 1.0, mode=mode, noise=RehearsalNoise(np.random.default_rng(1)))
+        assert forest.model.always == 0
+        assert forest.to_dict()["predicts_for_everybody"] == "a"
+        assert forest.lesson.endswith("It predicts 'a' for everybody, so it says no more than a majority would.")
+    assert rehearse(epsilon=8.0).model.always is None
+    assert rehearse("scorecard", 8.0).model.always is None

@@ -76,7 +76,7 @@ def test_counts_with_noise__are_floats_of_counts(noise: Noise) -> None:
     ("ask", "words"),
     [
         ("laplace", (np.array([1, 2]), 0.3)), ("discrete_laplace", (np.array([3]), 0.4)),
-        ("exponential", ([0.1, 0.2], 0.5, 2.0)), ("noisy_max", ([7, 8], 0.6, 3)), ("coins", (5, 0.7)),
+        ("exponential", ([0.1, 0.2], 0.5, 2.0)), ("noisy_max", ([7, 8], 0.6, 3)),
     ],
 )  # fmt: skip
 def test_watched_noise__looks_and_then_asks_its_source_the_same(ask: str, words: tuple[object, ...]) -> None:
@@ -128,12 +128,12 @@ def test_noisy_max__two_scores(noise: Noise) -> None:
 
 
 def test_coins__come_up_with_their_share_each_and_anew(noise: Noise) -> None:
-    coins = noise.coins(RUNS, 0.2)
+    coins = mechanisms.coins(noise, RUNS, 0.2)
     assert coins.dtype == bool
     assert close(float(coins.mean()), 0.2)
     assert close(float((coins[1:] & coins[:-1]).mean()), 0.04)
-    assert (coins != noise.coins(RUNS, 0.2)).any()
-    assert len(noise.coins(0, 0.2)) == 0
+    assert (coins != mechanisms.coins(noise, RUNS, 0.2)).any()
+    assert len(mechanisms.coins(noise, 0, 0.2)) == 0
 
 
 def test_noisy_max__scores_beyond_32_bits(noise: Noise) -> None:

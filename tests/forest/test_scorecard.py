@@ -14,26 +14,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymizer.cells import kept_value
-from anonymizer.forest.audit import Recorder, Replay, log_ratio
+from anonymizer.forest.audit import Recorder, log_ratio
 from anonymizer.forest.domains import Attribute, CodedTable, Domains
-from anonymizer.forest.forest import COMPARE, MODES, Forest, class_shares_of, grow_forest, predict_records
-from anonymizer.forest.growth import Plan
+from anonymizer.forest.forest import MODES, Forest, class_shares_of, grow_forest, predict_records
 from anonymizer.forest.mechanisms import Budget, Noise, RehearsalNoise
 from anonymizer.forest.rules import rules_csv, rules_json, rules_of, rules_text
-from anonymizer.forest.scorecard import COUNT_VALUES, DAMPING, GRID, LARGEST, SUM_RESIDUALS, Scorecard, score
+from anonymizer.forest.scorecard import COUNT_VALUES, DAMPING, GRID, LARGEST, SUM_RESIDUALS, score
 from tests.forest.samples import rehearse, sample
 from tests.naive_scorecard import naive_scorecard, naive_shares
 from tests.sweeps import few
 
 
 class Scripted:
-    """Noise that a test decides: whole offsets, one after another; and coins."""
+    """Noise that a test decides: whole offsets, one after another."""
 
     rehearsal = True
 
-    def __init__(self, offsets: Iterator[int] | None = None, out: list[bool] | None = None) -> None:
+    def __init__(self, offsets: Iterator[int] | None = None) -> None:
         self.offsets = offsets or itertools.repeat(0)
-        self.out = out
         self.queries: list[tuple[np.ndarray, float]] = []
 
     def discrete_laplace(self, counts: np.ndarray, epsilon: float) -> np.ndarray:
@@ -42,9 +40,6 @@ class Scripted:
 
     def noisy_max(self, scores: list[int], epsilon: float, sensitivity: int) -> int:
         return int(np.argmax(scores))
-
-    def coins(self, n: int, share: float) -> np.ndarray:
-        return np.array(self.out, dtype=bool)
 
 
 def table_of(records: list[list[int]], classes: list[int], widths: list[int], n_classes: int) -> CodedTable:
@@ -230,113 +225,6 @@ def test_predict_records__of_a_scorecard() -> None:
     share = class_shares_of(forest, np.array([[1, 0, 2, 1]]))[0]
     assert answer["class"][0] == forest.domains.target.text(int(share.argmax()))
     assert answer["confidence"][0] == pytest.approx(share.max())
-
-
-# Tree or scorecard.
-
-
-def xor(n: int) -> CodedTable:
-    """Records whose class no sum of points can tell, and a tree of two questions can."""
-    records = [[place % 2, place // 2 % 2] for place in range(n)]
-    return table_of(records, [(a + b) % 2 for a, b in records], [2, 2], 2)
-
-
-def test_best__takes_the_tree_where_points_cannot_do_it_and_the_scorecard_where_a_path_is_too_short() -> None:
-    rng = np.random.default_rng(0)
-    forest = grow_forest(xor(8000), 4.0, mode="best", noise=RehearsalNoise(rng))
-    assert forest.trees
-    codes = rng.integers(0, 2, (8000, 12))
-    table = table_of(codes.tolist(), (codes.sum(axis=1) > 6).astype(int).tolist(), [2] * 12, 2)
-    forest = grow_forest(table, 4.0, mode="best", max_depth=3, noise=RehearsalNoise(rng))
-    assert not forest.trees
-    assert isinstance(forest.model, Scorecard)
-
-
-def test_best__charges_its_trials_the_choice_and_the_rest() -> None:
-    forest = grow_forest(sample(), 2.0, mode="best", n_trees=2)
-    costs = {entry.purpose: entry.epsilon for entry in forest.ledger.entries}
-    assert costs[COMPARE] == pytest.approx(0.05 * 2)
-    assert forest.ledger.spent == pytest.approx(2.0, rel=1e-12)
-    parts: dict[str, float] = {}
-    for part, _, _, epsilon in forest.ledger.dearest:
-        parts[part] = parts.get(part, 0) + epsilon
-    names = ["q0", "q1", "q2", "q3"]
-    trials = dict.fromkeys(["trial: tree 1", "trial: tree 2"], 0.1) | {f"trial: {name}": 0.05 for name in names}
-    rest = dict.fromkeys(["tree 1", "tree 2"], 0.75) if forest.trees else dict.fromkeys(names, 0.375)
-    assert parts == pytest.approx({"": 0.1, **trials, **rest})
-    assert forest.private
-
-
-def find_comparison(noise: Scripted) -> tuple[int, int, float]:
-    """The place of the comparison among the queries, the true difference, and its ε."""
-    ((place, (difference, epsilon)),) = [(p, query) for p, query in enumerate(noise.queries) if len(query[0]) == 1]
-    return place, int(difference[0]), epsilon
-
-
-@pytest.mark.parametrize(("lead", "cards"), [(-1, False), (0, False), (1, True)])
-def test_best__compares_records_that_no_trial_has_seen_by_one_noisy_number(lead: int, cards: bool) -> None:
-    table, out = xor(40), [place < 10 for place in range(40)]
-    noise = Scripted(out=out)
-    MODES["best"].grow(table, Budget(2.0), noise, Plan(3))
-    place, difference, epsilon = find_comparison(noise)
-    assert epsilon == pytest.approx(0.1)
-    first, second = noise.queries[:place], noise.queries[place + 1 :]
-    root, *_ = first
-    assert root[0].sum() == 30
-    assert [counts.sum() for counts, _ in first if len(counts) == 4] == [30, 30]
-    assert second[0][0].sum() == 40
-    before = sum(len(counts) for counts, _ in first)
-    shift = Scripted(itertools.chain([0] * before, [lead - difference], itertools.repeat(0)), out)
-    model = MODES["best"].grow(table, Budget(2.0), shift, Plan(3))
-    assert isinstance(model, Scorecard) is cards
-
-
-@settings(max_examples=few(30))
-@given(n=st.integers(0, 60), epsilon=st.floats(0.05, 4), seed=st.integers(0, 99))
-def test_best__one_held_out_record_more_moves_the_difference_by_at_most_one(n: int, epsilon: float, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    table = sample(n + 1, seed)
-    out = [bool(coin) for coin in rng.random(n) < 0.3]
-    answers = []
-    for rows, coins in ((np.arange(n), out), (np.arange(n + 1), [*out, True])):
-        noise = Scripted(out=coins)
-        MODES["best"].grow(table.part(rows), Budget(epsilon), noise, Plan(3))
-        answers.append(find_comparison(noise)[1])
-    assert abs(answers[0] - answers[1]) <= 1
-
-
-@settings(max_examples=few(40))
-@given(case=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 999), held_out=st.booleans())
-def test_best__counted_answers_lose_at_most_epsilon_wherever_the_coin_puts_the_record(
-    case: Any, epsilon: float, seed: int, held_out: bool
-) -> None:
-    """The answers that are counts or sums; attributes of the trees are chosen apart, by a mechanism of OpenDP."""
-    records, classes, widths, n_classes = case
-    fewer = table_of(records, classes, widths, n_classes)
-    more = table_of([*records, [0] * len(widths)], [*classes, 0], widths, n_classes)
-    coins = np.random.default_rng(seed).random(len(records) + 1) < 0.3
-    coins[-1] = held_out
-    run = Recorder(RehearsalNoise(np.random.default_rng(seed)))
-    MODES["best"].grow(more, Budget(epsilon), Coins(run, coins), Plan(1))
-    answers = run.answers
-    logs = []
-    for table in (fewer, more):
-        replay = Replay(iter(answers), 0)
-        MODES["best"].grow(table, Budget(epsilon), Coins(replay, coins), Plan(1))
-        logs.append(replay.log)
-    assert abs(logs[0] - logs[1]) <= epsilon * (1 + 1e-9)
-
-
-class Coins:
-    """Another noise, with coins that a test decides."""
-
-    rehearsal = True
-
-    def __init__(self, source: Noise, coins: np.ndarray) -> None:
-        self.discrete_laplace, self.noisy_max, self.out = source.discrete_laplace, source.noisy_max, coins
-
-    def coins(self, n: int, share: float) -> np.ndarray:
-        return self.out[:n]
 
 
 def test_score__is_what_the_mode_grows() -> None:

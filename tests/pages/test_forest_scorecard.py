@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.forest.forest import COMPARE, Forest, predict_records
+from anonymizer.forest.forest import Forest, predict_records
 from anonymizer.forest.rules import rules_of
 from tests.pages.forest import COLUMNS, TABLE, figures, grow, open_page, plain_text, session
 from tests.pages.test_data import session_of
@@ -95,18 +95,3 @@ def test_scorecard__predicts_pasted_records() -> None:
     expected = predict_records(forest, rows)
     assert answer["predicted diagnosis"].tolist() == expected["class"].tolist()
     assert answer["confidence"].tolist() == pytest.approx(expected["confidence"].tolist())
-
-
-def test_best__charges_its_choice_and_says_what_was_taken() -> None:
-    app = open_page(session())
-    app.selectbox(key="forest mode").set_value("best").run()
-    grow(app)
-    assert not app.exception
-    assert figures(app)["Spent"] == "1"
-    forest = session_of(app).state(ForestState).grown.forest
-    assert f"What was learnt: {forest.model.title}" in plain_text(app)
-    app.segmented_control(key="forest panel").set_value("Budget").run()
-    queries = next(frame.value for frame in app.dataframe if "Query" in frame.value.columns).set_index("Query")
-    assert queries.loc[COMPARE, "ε of each"] == pytest.approx(0.05)
-    app.segmented_control(key="forest panel").set_value("Picture").run()
-    assert not app.exception

@@ -187,7 +187,7 @@ def headline(forest: Forest, measurement: Measurement | None) -> None:
             f"This forest may be published: it is {forest.epsilon:g}-differentially private.",
             icon=":material/verified:",
         )
-    st.caption(f"What was learnt: {plain(forest.model.title)}. {plain(forest.model.reading)}")
+    st.caption(f"What was learnt: {plain(forest.lesson)}")
     first, second, third, fourth = st.columns(4)
     keeps = MODES[forest.mode].private
     paid = "ε that a row's data paid, along the dearest path"
