@@ -172,7 +172,8 @@ GROUPING_WORDS: dict[str, tuple[str, str]] = {
     "median-mondrian": (
         ", for comparison",
         "Cuts the column with the widest range at its median as long as k allows. Levels stand in their declared "
-        "order. It never looks at what is sensitive. So boxes are tight, and what they predict is left to chance (LeFevre et al. 2006).",
+        "order. It never looks at what is sensitive. So boxes are tight, and what they predict is left to chance "
+        "(LeFevre et al. 2006).",
     ),
     "infogain-mondrian": (
         ", for comparison",
