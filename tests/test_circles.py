@@ -18,7 +18,7 @@ Arrows = Mapping[str, set[str]]
 def imports_in(source: str, names: set[str]) -> set[str]:
     """The modules among ``names`` that a source imports, wherever in it."""
     modules = set()
-    for node in nodes_of(source):
+    for node in nodes_of(source, ast.Import, ast.ImportFrom):
         if isinstance(node, ast.Import):
             modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -1,7 +1,6 @@
 """House rules, checked on the source itself. Each rule is shown an offence first, so that none can rest asleep."""
 
 import ast
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import run
+from tests import copies
 from tests.conftest import is_foreign
 from tests.sources import nodes_of, parsed
 
@@ -58,7 +58,7 @@ def text_of(name: str) -> str | None:
 
 def list_imports(source: str) -> Iterator[str]:
     """The names of all modules that a source imports, wherever in it."""
-    for node in nodes_of(source):
+    for node in nodes_of(source, ast.Import, ast.ImportFrom):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -77,13 +77,14 @@ def state_uses(name: str, source: str) -> list[str]:
     if name == "ui/session.py" or not name.startswith(("ui/", "pages/")):
         return []
     forbidden = {"session_state", "cache_data", "cache_resource"}
-    return [node.attr for node in nodes_of(source) if isinstance(node, ast.Attribute) and node.attr in forbidden]
+    nodes = nodes_of(source, ast.Attribute)
+    return [node.attr for node in nodes if isinstance(node, ast.Attribute) and node.attr in forbidden]
 
 
 def unsafe_code(name: str, source: str) -> list[str]:
     """Nothing that could run what a stranger's file says."""
     offences = [module for module in list_imports(source) if module.partition(".")[0] in UNSAFE_MODULES]
-    for node in nodes_of(source):
+    for node in nodes_of(source, ast.Call):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id in UNSAFE_CALLS:
                 offences.append(node.func.id)
@@ -101,7 +102,7 @@ def lasting_answers(name: str, source: str) -> list[str]:
     caches = {"cache", "lru_cache"}
     return [
         node.name
-        for node in nodes_of(source)
+        for node in nodes_of(source, ast.FunctionDef)
         if isinstance(node, ast.FunctionDef) and node.name not in KEPT_FOR_GOOD
         for one in node.decorator_list
         if caches & {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
@@ -113,7 +114,7 @@ def talk(name: str, source: str) -> list[str]:
     """The package is silent, so that no record reaches a terminal or a log; only its command line prints."""
     if not name.startswith("anonymizer/") or name.startswith(("anonymizer/cli", "anonymizer/__main__")):
         return []
-    nodes = nodes_of(source)
+    nodes = nodes_of(source, ast.Call)
     calls = [node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
     return ["print"] * calls.count("print") + [module for module in list_imports(source) if module == "logging"]
 
@@ -123,14 +124,15 @@ def other_writes(name: str, source: str) -> list[str]:
     if name in WRITERS or not name.startswith(("anonymizer/", "ui/", "pages/")):
         return []
     offences = []
-    for node in nodes_of(source):
+    for node in nodes_of(source, ast.Call):
         if not isinstance(node, ast.Call):
             continue
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        words = [
-            word.value for word in ast.walk(node) if isinstance(word, ast.Constant) and isinstance(word.value, str)
-        ]
-        opens = called in ("open", "fdopen") and any(re.fullmatch("[rbt]*[wax+][rbt+]*", word) for word in words)
+        opens = called in ("open", "fdopen") and any(
+            re.fullmatch("[rbt]*[wax+][rbt+]*", word.value)
+            for word in ast.walk(node)
+            if isinstance(word, ast.Constant) and isinstance(word.value, str)
+        )
         to_file = (
             called in ("to_csv", "to_parquet", "to_excel") and node.args and "sink" not in ast.unparse(node.args[0])
         )
@@ -151,7 +153,7 @@ def long_functions(name: str, source: str) -> list[str]:
     if name.partition("/")[0] not in LONGEST:
         return []
     offences = []
-    for node in nodes_of(source):
+    for node in nodes_of(source, ast.FunctionDef, ast.AsyncFunctionDef):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[1] if ast.get_docstring(node) is not None and node.body[1:] else node.body[0]
             lines = first.lineno - node.body[0].lineno if first is not node.body[0] else 0
@@ -160,10 +162,17 @@ def long_functions(name: str, source: str) -> list[str]:
     return offences
 
 
+NAMING = (
+    ast.Name, ast.Attribute, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.alias,
+    ast.ExceptHandler, ast.MatchAs,
+)  # fmt: skip
+"""What gives something a name."""
+
+
 def participles(name: str, source: str) -> list[str]:
     """A name says what a thing is, not what was done to it: rows or answer, not found."""
     names = []
-    for node in nodes_of(source):
+    for node in nodes_of(source, *NAMING):
         match node:
             case ast.Name(id=word, ctx=ast.Store()) | ast.Attribute(attr=word, ctx=ast.Store()) | ast.arg(arg=word):
                 names.append(word)
@@ -178,7 +187,7 @@ def percent_signs(name: str, source: str) -> list[str]:
     """A percent sign stands at its number, 57.2%, in all that Copse writes."""
     if not name.startswith(("anonymizer/", "ui/", "pages/")):
         return []
-    nodes = nodes_of(source)
+    nodes = nodes_of(source, ast.Constant, ast.JoinedStr)
     texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     offences = [text for text in texts if re.search(r"\d %(?!\w)", text)]
     for node in nodes:
@@ -380,9 +389,12 @@ def run_sample(source: str, folder: Path, *words: str, **environment: str) -> tu
     """What pytest prints of a file of tests with what tests share, and how many ended how."""
     (folder / "test_sample.py").write_text(source, "utf-8")
     options = ["-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(folder)]
-    command = [sys.executable, "-m", "pytest", *options, "-c", str(ROOT / "pyproject.toml"), *words]
-    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": "", **environment}
-    text = subprocess.run(command, cwd=ROOT, env=surroundings, capture_output=True, text=True, check=False).stdout
+    command = ["-m", "pytest", *options, "-c", str(ROOT / "pyproject.toml"), *words]
+    surroundings = {"TMPDIR": str(folder), "PYTEST_ADDOPTS": "", **environment}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in surroundings.items():
+            patch.setenv(name, value)
+        text = copies.run(command, ROOT).stdout
     counted = re.findall(r"(\d+) (passed|failed|skipped|error|deselected)", text.splitlines()[-1])
     return text, {word: int(number) for number, word in counted}
 
@@ -415,7 +427,7 @@ def test_long_tests__that_are_named_are_there() -> None:
     functions = {
         f"{file}::{node.name}"
         for file in files
-        for node in nodes_of((ROOT / file).read_text("utf-8"))
+        for node in nodes_of((ROOT / file).read_text("utf-8"), ast.FunctionDef)
         if isinstance(node, ast.FunctionDef)
     }
     assert [line for line in lines if line not in functions] == []

@@ -24,11 +24,13 @@ SPELLINGS = {
     r"(?:tiered|uniform) (?:generali[sz]ation|boxes)": {"Uniform boxes", "Tiered boxes"},
 }  # fmt: skip
 """What may stand where a word like this stands; a key of a dictionary is a word of the command line, too."""
+SPOKEN_OF = re.compile(r"mondrian|\(GCP|error-|generali|boxes", re.IGNORECASE)
+"""What a text has that speaks of any of them."""
 
 
 def texts(source: str) -> Iterator[str]:
     """Every text of a source but its docstrings."""
-    nodes = nodes_of(source)
+    nodes = nodes_of(source, ast.Expr, ast.Constant)
     comments = {id(node.value) for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
     for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in comments:
@@ -40,7 +42,7 @@ def other_spellings(source: str) -> list[str]:
     return [
         match[0]
         for text in texts(source)
-        if " " in text
+        if " " in text and SPOKEN_OF.search(text)
         for pattern, right in SPELLINGS.items()
         for match in re.finditer(pattern, text, re.IGNORECASE)
         if match[0].strip().lower() not in {word.lower() for word in right}
@@ -50,7 +52,7 @@ def other_spellings(source: str) -> list[str]:
 def other_tables(source: str) -> list[str]:
     """Dictionaries that give two or more methods or measures a title of their own; a sentence is no title."""
     tables = []
-    for node in nodes_of(source):
+    for node in nodes_of(source, ast.Dict):
         if not isinstance(node, ast.Dict):
             continue
         for names in NAMES.values():
