@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-N = 2_000
+N = 1_000
 Rng = np.random.Generator
 FIRST = ["Ada", "Bruno", "Carla", "Dana", "Emil", "Farah", "Goran", "Hana", "Ivo", "Jana", "Karim", "Lena"]
 FAMILY = ["Abbott", "Bauer", "Chen", "Dubois", "Eriksson", "Ferrari", "Garcia", "Haddad", "Ito", "Jansen", "Kaya"]

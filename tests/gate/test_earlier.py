@@ -1,5 +1,6 @@
 """Releases of one table that are counted together, in Python."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,13 @@ def classes(result: Result) -> np.ndarray:
     return class_of
 
 
+@cache
+def first_release() -> Result:
+    return an.anonymize(SAMPLE, schema_of(SAMPLE), **HOW)
+
+
 def test_earlier_release__is_counted_with_the_new_one() -> None:
-    schema = schema_of(SAMPLE)
-    first = an.anonymize(SAMPLE, schema, **HOW)
+    schema, first = schema_of(SAMPLE), first_release()
     other = an.anonymize(SAMPLE, schema, **(HOW | {"k": 12}), earlier=[first])
     both = together([classes(first), classes(other)], 12)
     (finding,) = (one for one in other.gate.findings if one.key.startswith("together: "))
@@ -57,8 +62,7 @@ def test_earlier_release__is_counted_with_the_new_one() -> None:
 
 
 def test_the_same_release_again__stops_nothing() -> None:
-    schema = schema_of(SAMPLE)
-    first = an.anonymize(SAMPLE, schema, **HOW)
+    schema, first = schema_of(SAMPLE), first_release()
     again = an.anonymize(SAMPLE, schema, **HOW, earlier=[first, first])
     (finding,) = (one for one in again.gate.findings if one.key.startswith("together: "))
     assert finding.severity is Severity.FINE
@@ -74,23 +78,22 @@ def test_earlier_release__promised_the_larger_k() -> None:
 
 
 def test_earlier_release__of_a_larger_table_is_refused() -> None:
-    schema = schema_of(SAMPLE)
-    first = an.anonymize(SAMPLE, schema, **HOW)
     with pytest.raises(ParameterError, match="another table"):
-        an.anonymize(SAMPLE.head(300), schema_of(SAMPLE.head(300)), **HOW, earlier=[first])
+        an.anonymize(SAMPLE.head(300), schema_of(SAMPLE.head(300)), **HOW, earlier=[first_release()])
 
 
 # Last time's release: of another table, with some of the same people.
 
 
-def last_and_now() -> tuple[Result, Result, Flow]:
-    """Two years of a table with numbers of people: 400 stay, 100 go, 100 come; and this year's flow."""
+@cache
+def last_and_now() -> tuple[Result, Flow]:
+    """Last year's release of a table with numbers of people, and this year's flow: 400 stay, 100 go, 100 come."""
     years = [
         SAMPLE.assign(id=[f"p{row:03d}" for row in range(600)]).iloc[rows] for rows in (slice(500), slice(100, 600))
     ]
     last, now = (year.reset_index(drop=True) for year in years)
     schema = schema_of(last).with_column("id", role="person")
-    return an.anonymize(last, schema, **HOW), an.anonymize(now, schema, **HOW), Flow(now, schema, Settings(**HOW))
+    return an.anonymize(last, schema, **HOW), Flow(now, schema, Settings(**HOW))
 
 
 def finding_of(flow: Flow, other: OtherPeople) -> Finding:
@@ -98,14 +101,14 @@ def finding_of(flow: Flow, other: OtherPeople) -> Finding:
     return finding
 
 
-def class_of(result: Result) -> np.ndarray:
+def class_of(result: Result | Flow) -> np.ndarray:
     return Earlier.of(result.release, result.encoded.n_records, 10).class_of
 
 
 def test_last_table__is_counted_person_by_person() -> None:
-    last, now, flow = last_and_now()
+    last, flow = last_and_now()
     of_last, of_now = np.full(600, -1), np.full(600, -1)
-    of_last[:500], of_now[100:] = class_of(last), class_of(now)
+    of_last[:500], of_now[100:] = class_of(last), class_of(flow)
     both = together([of_last, of_now], 10)
     people = pd.Series([f"p{row:03d}" for row in range(500)])
     finding = finding_of(flow, LastTable(people, class_of(last), 10))
@@ -124,7 +127,7 @@ def test_last_table__counts_sets_of_classes_where_a_person_has_several_rows() ->
 
 
 def test_last_release__alone_gives_a_lower_bound() -> None:
-    last, _, flow = last_and_now()
+    last, flow = last_and_now()
     people = pd.Series([f"p{row:03d}" for row in range(500)])
     truth = finding_of(flow, LastTable(people, class_of(last), 10))
     finding = finding_of(flow, LastRelease(last.release.frame(), last.schema, 10))
@@ -134,7 +137,7 @@ def test_last_release__alone_gives_a_lower_bound() -> None:
 
 
 def test_last_release__is_no_table_and_no_other_file() -> None:
-    last, _, _ = last_and_now()
+    last, _ = last_and_now()
     released = last.release.frame()
     for rows, words in (
         (released.drop(columns=last.schema.released[0]), f"no column '{last.schema.released[0]}'"),
@@ -145,7 +148,7 @@ def test_last_release__is_no_table_and_no_other_file() -> None:
 
 
 def test_last_release__of_which_nothing_is_there_is_said_and_stops() -> None:
-    _, _, flow = last_and_now()
+    _, flow = last_and_now()
     finding = finding_of(flow, Uncounted())
     assert finding.is_open
     assert "cannot be counted" in finding.sentence

@@ -18,7 +18,6 @@ from anonymizer.growing.grow import grow
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.points import Point, cut_groupings
 from anonymizer.measuring.utility import gcp, majority_class_error
-from anonymizer.pipeline import anonymize
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings, method_text
 from anonymizer.values import share
@@ -57,7 +56,7 @@ def grow_case(numeric: bool) -> tuple[pd.DataFrame, Schema, EncodedTable, Tree, 
 
 def check_against_flow(point: Point, table: pd.DataFrame, schema: Schema, **limits: float) -> None:
     """The same figures from the cells of the release that the flow makes; packed anew, nearly the same."""
-    result = anonymize(table, schema, **point.parameters, **limits)
+    result = Flow(table, schema, Settings(**point.parameters, **limits))
     frame, names = result.release.frame(), list(schema.quasi_identifying)
     risk = linkage_risk(frame, names)
     assert point.risk == 1 / point.smallest
