@@ -114,7 +114,7 @@ class Explorer:
                 if then:
                     self.look(f"{where} {number}")
                     self.page.keyboard.press(then)
-                else:
+                elif number + 1 < count:
                     settle(self.page)
         if count:
             self.look(where)

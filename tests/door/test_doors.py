@@ -113,8 +113,9 @@ def test_request_from_beyond__is_refused_whatever_the_configuration_says(tmp_pat
     port, other = free_port(), own_address()
     if not other or is_loopback(other):
         pytest.skip("this machine has no address but its loopback")
-    program = f"import uvicorn; uvicorn.run('app:app', host='0.0.0.0', port={port}, log_level='warning')"
-    wait = serve([sys.executable, "-c", program], ROOT, tmp_path / "server.log", port=port, real=True)
+    program = tmp_path / "other.py"
+    program.write_text(f"import uvicorn; uvicorn.run('app:app', host='0.0.0.0', port={port}, log_level='warning')")
+    wait = serve([sys.executable, str(program)], ROOT, tmp_path / "server.log", port=port)
     with wait as running, httpx.Client(timeout=PATIENCE, headers={"Host": "localhost"}) as client:
         assert client.get(running.address).status_code == 200
         refused = client.get(f"http://{other}:{port}/", headers={"Accept": "text/html"})
@@ -126,6 +127,6 @@ def test_request_from_beyond__is_refused_whatever_the_configuration_says(tmp_pat
 def test_operator_who_knows__opens_it_to_others(tmp_path: Path) -> None:
     names = [word for name in ("127.0.0.1", "copse.example.org") for word in ("--server.allowedHosts", name)]
     command = [*COMMAND, "--i-know", *names]
-    with serve(command, ROOT, tmp_path / "server.log", real=True) as running:
+    with serve(command, ROOT, tmp_path / "server.log") as running:
         headers = {"Host": "copse.example.org", "X-Forwarded-For": "192.0.2.7"}
         assert httpx.get(running.address, headers=headers, timeout=PATIENCE).status_code == 200

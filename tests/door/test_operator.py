@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -14,7 +13,7 @@ from anonymizer.version import VERSION
 from tests.browser.steps import drop, open_page, settle, step
 from tests.conftest import COMMAND, ROOT, serve
 from tests.door.provider import SECRET, run_provider
-from tests.door.signing_in import Guarded, serve_guarded, sign_in
+from tests.door.signing_in import Guarded, sign_in
 from tests.waiting import PATIENCE
 from ui.door import operator
 
@@ -125,15 +124,14 @@ def test_operator__sees_no_data_and_forgets_one_and_all(own: Guarded, page: Page
     expect(operator.get_by_role("heading", name=re.compile("session"))).to_be_visible()
 
 
-def test_with_a_login__it_is_for_the_operators_only(tmp_path: Path) -> None:
-    with run_provider() as provider, serve_guarded(tmp_path, provider) as guarded:
-        clients = {person: sign_in(guarded, person)[0] for person in ("operator", "no-email", "eve")}
-        answers = {person: client.get(f"{guarded.address}/operator") for person, client in clients.items()}
-        assert {person: answer.status_code for person, answer in answers.items()} == {
-            "operator": 200, "no-email": 403, "eve": 403
-        }  # fmt: skip
-        assert SECRET not in answers["operator"].text
-        assert "Operator's page: " not in guarded.log.read_text("utf-8"), "there is no key"
-        with httpx.Client(timeout=PATIENCE) as stranger:
-            assert stranger.get(f"{guarded.address}/operator").status_code == 401
-            assert stranger.post(f"{guarded.address}/operator", data={"forget": "all"}).status_code == 401
+def test_with_a_login__it_is_for_the_operators_only(guarded: Guarded) -> None:
+    clients = {person: sign_in(guarded, person)[0] for person in ("operator", "no-email", "eve")}
+    answers = {person: client.get(f"{guarded.address}/operator") for person, client in clients.items()}
+    assert {person: answer.status_code for person, answer in answers.items()} == {
+        "operator": 200, "no-email": 403, "eve": 403
+    }  # fmt: skip
+    assert SECRET not in answers["operator"].text
+    assert "Operator's page: " not in guarded.log.read_text("utf-8"), "there is no key"
+    with httpx.Client(timeout=PATIENCE) as stranger:
+        assert stranger.get(f"{guarded.address}/operator").status_code == 401
+        assert stranger.post(f"{guarded.address}/operator", data={"forget": "all"}).status_code == 401
