@@ -7,7 +7,6 @@ import pytest
 
 from tests.browser.steps import open_page, settle, step
 from tests.conftest import patient
-from ui.shell import LOGO_COLOURS
 
 pytestmark = pytest.mark.browser
 
@@ -22,6 +21,8 @@ MEANS = """() => [['.st-key-strip', 'backgroundColor'], ['[data-testid="stCaptio
 
 @pytest.mark.sweep(0)
 def test_a_page__follows_the_browser_into_the_dark_and_back(app_server: str, browser: Any) -> None:
+    from ui.shell import LOGO_COLOURS  # which draws a page
+
     context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light", bypass_csp=True)
     patient(context)
     page = context.new_page()

@@ -15,7 +15,7 @@ from anonymizer.checking.released_file import read_file
 from anonymizer.checking.several import verify_together
 from anonymizer.checking.verify import verify
 from anonymizer.digests import digest
-from anonymizer.pipeline import anonymize
+from anonymizer.pipeline import Result, anonymize
 from anonymizer.provenance.report import schema_digest
 from anonymizer.provenance.signature import SigningKey
 from anonymizer.reading.profile import suggest
@@ -33,42 +33,61 @@ from ui.verify.state import VerifyState
 PAGE_BUTTON = "Page for recipients (HTML)"
 TABLE = hospital(120)
 SCHEMA = suggest(TABLE)
-RESULT = anonymize(TABLE, SCHEMA, k=4)
-FILES = {format: RESULT.release.to_bytes(format) for format in ("csv", "csv.gz", "parquet")}
-REPORT = RESULT.report.with_output({format: digest(content) for format, content in FILES.items()}).to_json()
+FORMATS = ("csv", "csv.gz", "parquet")
 
 
-def dropped(content: bytes, report: str = REPORT, format: str = "csv") -> AppTest:
+@cache
+def result() -> Result:
+    """What the files are of."""
+    return anonymize(TABLE, SCHEMA, k=4)
+
+
+@cache
+def files() -> dict[str, bytes]:
+    """The release in some formats."""
+    return {format: result().release.to_bytes(format) for format in FORMATS}
+
+
+@cache
+def report_of_files() -> str:
+    """The report that says the digests of all of them."""
+    return result().report.with_output({format: digest(content) for format, content in files().items()}).to_json()
+
+
+def dropped(content: bytes, report: str = "", format: str = "csv") -> AppTest:
     """The page after a file and its report were dropped."""
     app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run().switch_page("../pages/verify.py").run()
     assert not app.exception
     app.file_uploader(key="verify file 0").upload(f"out.{format}", content)
-    app.file_uploader(key="verify report 0").upload("report.json", report.encode()).run()
+    app.file_uploader(key="verify report 0").upload("report.json", (report or report_of_files()).encode()).run()
     assert not app.exception
     return app
 
 
 def test_a_file_of_another_program__has_a_clean_copy() -> None:
     sink = io.BytesIO()
-    table = pq.read_table(io.BytesIO(FILES["parquet"])).replace_schema_metadata(None)
+    table = pq.read_table(io.BytesIO(files()["parquet"])).replace_schema_metadata(None)
     pq.write_table(table, sink, compression="snappy", store_schema=False)
     other = sink.getvalue()
-    report = RESULT.report.with_output({"parquet": digest(other)}).to_json()
+    report = result().report.with_output({"parquet": digest(other)}).to_json()
     app = dropped(other, report, "parquet")
     assert ["cannot be said" in warning.value for warning in app.warning] == [True]
     [verdict] = app.session_state["workspace"].state(VerifyState).verdicts
-    assert verdict.copy == FILES["parquet"]
+    assert verdict.copy == files()["parquet"]
     assert [button.label for button in app.get("download_button")] == ["Clean copy (Parquet)", PAGE_BUTTON]
-    for content, report in ((FILES["parquet"], REPORT), (other, REPORT)):  # judged; not the one of the report
+    for content, report in (
+        (files()["parquet"], report_of_files()),
+        (other, report_of_files()),
+    ):  # judged; not the one of the report
         others = dropped(content, report, "parquet").get("download_button")
         assert [button.label for button in others] == [PAGE_BUTTON]
 
 
-@pytest.mark.parametrize("format", FILES)
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_release_and_its_report__need_no_table(format: str) -> None:
-    app = dropped(FILES[format], format=format)
+    app = dropped(files()[format], format=format)
     text = plain_text(app)
-    file = read_file(FILES[format])
+    file = read_file(files()[format])
     expected = verify(file.under(SCHEMA).rows, SCHEMA, k=4, beside=file.beside)
     assert expected.passed
     for check in expected.checks:
@@ -84,22 +103,22 @@ def test_a_release_and_its_report__need_no_table(format: str) -> None:
 
 
 def test_another_file__is_said_to_be_one() -> None:
-    app = dropped(FILES["csv"].replace(b'"female"', b'"Fe"', 1))
+    app = dropped(files()["csv"].replace(b'"female"', b'"Fe"', 1))
     text = plain_text(app)
     assert "This is not the file that the report speaks of" in text
     assert "required check" in text
 
 
 def test_what_is_beside_the_rows__fails() -> None:
-    app = dropped(FILES["csv.gz"] + b"Anna", format="csv.gz")
+    app = dropped(files()["csv.gz"] + b"Anna", format="csv.gz")
     assert any("second part" in error.value for error in app.error)
 
 
 def test_weaker_roles_in_the_report__are_refused() -> None:
-    report = json.loads(REPORT)
+    report = json.loads(report_of_files())
     for column in report["provenance"]["schema"]["columns"]:
         column["role"] = "insensitive" if column["role"] == "quasi-identifying" else column["role"]
-    app = dropped(FILES["csv"], json.dumps(report))
+    app = dropped(files()["csv"], json.dumps(report))
     assert "not that of the roles that stand there" in plain_text(app)
 
 
@@ -107,15 +126,15 @@ def test_weaker_roles_in_the_report__are_refused() -> None:
 def test_no_file__is_one_message_and_the_next_one_can_be_dropped(content: bytes) -> None:
     app = dropped(content)
     assert len(app.error) == 1
-    app.file_uploader(key="verify file 1").upload("out.csv", FILES["csv"])
-    app.file_uploader(key="verify report 1").upload("report.json", REPORT.encode()).run()
+    app.file_uploader(key="verify file 1").upload("out.csv", files()["csv"])
+    app.file_uploader(key="verify report 1").upload("report.json", report_of_files().encode()).run()
     assert "This is the file that the report speaks of" in plain_text(app)
 
 
 def test_a_name_from_outside__is_text() -> None:
     app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run().switch_page("../pages/verify.py").run()
-    app.file_uploader(key="verify file 0").upload("**bold**.csv", FILES["csv"])
-    app.file_uploader(key="verify report 0").upload("report.json", REPORT.encode()).run()
+    app.file_uploader(key="verify file 0").upload("**bold**.csv", files()["csv"])
+    app.file_uploader(key="verify report 0").upload("report.json", report_of_files().encode()).run()
     assert app.header[0].value == r"\*\*bold\*\*\.csv"
 
 
@@ -125,8 +144,8 @@ def test_a_name_from_outside__is_text() -> None:
 @cache
 def packet() -> bytes:
     """A packet of the release for its recipient."""
-    findings = findings_of(RESULT.report, TABLE, RESULT.release.frame(), None, ())
-    return packet_of(RESULT.release, findings, Statement(), "external")
+    findings = findings_of(result().report, TABLE, result().release.frame(), None, ())
+    return packet_of(result().release, findings, Statement(), "external")
 
 
 def dropped_packet(content: bytes, name: str = "out.zip") -> AppTest:
@@ -143,7 +162,7 @@ def test_a_packet__is_checked_as_a_whole_with_every_table() -> None:
     assert "This packet (external) is whole" in text
     for format in ("csv", "parquet", "xlsx"):
         assert f"data/release.{format}" in text
-    expected = verify(read_file(FILES["csv"]).under(SCHEMA).rows, SCHEMA, k=4)
+    expected = verify(read_file(files()["csv"]).under(SCHEMA).rows, SCHEMA, k=4)
     assert all(check.sentence in text for check in expected.checks if check.passed)
     assert schema_digest(SCHEMA) in text
     assert not app.error
@@ -151,9 +170,9 @@ def test_a_packet__is_checked_as_a_whole_with_every_table() -> None:
 
 
 def test_a_packet__is_held_to_the_key_of_its_sender() -> None:
-    findings = findings_of(RESULT.report, TABLE, RESULT.release.frame(), None, ())
+    findings = findings_of(result().report, TABLE, result().release.frame(), None, ())
     key, other = SigningKey.new(), SigningKey.new()
-    data = packet_of(RESULT.release, findings, Statement(), "external", key=key)
+    data = packet_of(result().release, findings, Statement(), "external", key=key)
     for typed, content, sentence in (
         ("", data, f"It says that key {key.public.id} signed it."),
         (key.public.text, data, f"The holder of key {key.public.groups} signed it."),
@@ -170,8 +189,8 @@ def test_a_packet__is_held_to_the_key_of_its_sender() -> None:
 def test_a_key__is_of_a_packet_alone() -> None:
     app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run().switch_page("../pages/verify.py").run()
     app.text_input(key="verify key").set_value(SigningKey.new().public.text)
-    app.file_uploader(key="verify file 0").upload("out.csv", FILES["csv"])
-    app.file_uploader(key="verify report 0").upload("report.json", REPORT.encode()).run()
+    app.file_uploader(key="verify file 0").upload("out.csv", files()["csv"])
+    app.file_uploader(key="verify report 0").upload("report.json", report_of_files().encode()).run()
     assert "Only a packet is signed" in app.error[0].value
 
 
@@ -248,10 +267,10 @@ def dropped_at_once(files: dict[str, bytes], reports: list[str]) -> AppTest:
 
 def test_several_releases__are_held_against_each_other_and_their_own_reports() -> None:
     content, report = another()
-    app = dropped_at_once({"a.csv": FILES["csv"], "b.csv": content}, [report, REPORT])
+    app = dropped_at_once({"a.csv": files()["csv"], "b.csv": content}, [report, report_of_files()])
     state = app.session_state["workspace"].state(VerifyState)
     assert [(one.name, one.is_whole) for one in state.verdicts] == [("a.csv", True), ("b.csv", True)]
-    tables = [read_file(one).under(SCHEMA).rows for one in (FILES["csv"], content)]
+    tables = [read_file(one).under(SCHEMA).rows for one in (files()["csv"], content)]
     expected = verify_together(tables, SCHEMA, k=6)
     assert state.proof == expected
     text = plain_text(app)
@@ -270,28 +289,30 @@ def test_packets__are_held_against_each_other_without_reports() -> None:
 
 def test_several_releases__say_which_promise_is_not_asked_of_them_together() -> None:
     content, report = another(risk_max=0.5)
-    app = dropped_at_once({"a.csv": FILES["csv"], "b.csv": content}, [report, REPORT])
+    app = dropped_at_once({"a.csv": files()["csv"], "b.csv": content}, [report, report_of_files()])
     title = SETTINGS["risk_max"].title
     assert f"Not asked of groups that all files share: {title}." in plain_text(app)
-    app = dropped_at_once({"a.csv": FILES["csv"], "b.csv": another()[0]}, [another()[1], REPORT])
+    app = dropped_at_once({"a.csv": files()["csv"], "b.csv": another()[0]}, [another()[1], report_of_files()])
     assert "Not asked" not in plain_text(app)
 
 
 def test_several_releases__one_of_which_is_another_file_prove_nothing_together() -> None:
     content, report = another()
-    app = dropped_at_once({"a.csv": FILES["csv"].replace(b'"female"', b'"Fe"', 1), "b.csv": content}, [report, REPORT])
+    app = dropped_at_once(
+        {"a.csv": files()["csv"].replace(b'"female"', b'"Fe"', 1), "b.csv": content}, [report, report_of_files()]
+    )
     state = app.session_state["workspace"].state(VerifyState)
     assert [one.is_whole for one in state.verdicts] == [False, True]
     assert state.proof is None
 
 
 def test_a_release_with_two_reports__is_held_to_its_own() -> None:
-    app = dropped_at_once({"a.csv": FILES["csv"]}, [another()[1], REPORT])
+    app = dropped_at_once({"a.csv": files()["csv"]}, [another()[1], report_of_files()])
     [verdict] = app.session_state["workspace"].state(VerifyState).verdicts
     assert verdict.is_whole
 
 
 def test_several_releases__wait_for_the_report_of_each() -> None:
-    app = dropped_at_once({"a.csv": FILES["csv"], "b.csv": another()[0]}, [REPORT])
+    app = dropped_at_once({"a.csv": files()["csv"], "b.csv": another()[0]}, [report_of_files()])
     assert "1 report is missing" in plain_text(app)
     assert app.session_state["workspace"].state(VerifyState).verdicts == ()

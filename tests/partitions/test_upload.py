@@ -3,6 +3,7 @@ whole, and as of the same file in a folder; nothing of it on the disk."""
 
 import gzip
 import io
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def read_bytes(data: bytes, name: str, options: ReadOptions | None = None) -> Pa
     return reading
 
 
+@cache
 def kinds() -> dict[str, tuple[bytes, str]]:
     """The same people in the kinds of files that are read in pieces."""
     table = people(1500, 2)

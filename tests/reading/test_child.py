@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,12 @@ from tests.reading.surroundings import surroundings
 START = child._start
 
 
+@cache
+def slow() -> bytes:
+    """A table that takes a while."""
+    return ("zip,n\n" + "".join(f"{i:06d}x{i % 7},{i}\n" for i in range(400_000))).encode()
+
+
 @pytest.fixture(autouse=True)
 def real_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Children that begin as they do for users, not as copies."""
@@ -46,7 +53,6 @@ def real_readers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 Process = subprocess.Popen[bytes]
 ROOT = Path(__file__).resolve().parents[2]
-SLOW = ("zip,n\n" + "".join(f"{i:06d}x{i % 7},{i}\n" for i in range(400_000))).encode()
 ALIKE = (
     "plain", "semicolons and decimal commas", "all missing", "infinities", "emoji", "duplicate headers", "utf-16",
     "gzip in a text name", "parquet named csv", "workbook",
@@ -102,7 +108,7 @@ def test_read_in_child__errors_keep_their_place() -> None:
 
 def test_read_in_child__says_how_far_it_is() -> None:
     heard: list[float] = []
-    read_in_child(SLOW, progress=lambda share, words: heard.append(share))
+    read_in_child(slow(), progress=lambda share, words: heard.append(share))
     assert heard == sorted(heard)
     assert all(0 <= share <= 1 for share in heard)
 
@@ -166,7 +172,7 @@ def test_read_in_child__takes_the_one_that_waits(waiting: Process, monkeypatch: 
 
 def test_read_in_child__can_be_cancelled(waiting: Process) -> None:
     with pytest.raises(CancelledError, match=r"The reading of t.csv was stopped"):
-        read_in_child(SLOW * 20, name="t.csv", cancelled=lambda: True)
+        read_in_child(slow() * 20, name="t.csv", cancelled=lambda: True)
     assert waiting.poll() is not None
 
 
@@ -175,7 +181,7 @@ def test_read_in_child__death_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(child, "_take", lambda: process)
     threading.Timer(0.05, process.kill).start()
     with pytest.raises(ReadError, match=r"t.csv cannot be read: it takes more than the 1.4 GB of memory") as raised:
-        read_in_child(SLOW * 4, name="t.csv", allowance=Allowance(memory=1_400_000_000))
+        read_in_child(slow() * 4, name="t.csv", allowance=Allowance(memory=1_400_000_000))
     assert "\n" not in str(raised.value)
 
 
@@ -190,24 +196,24 @@ def test_read_in_child__one_that_died_while_waiting_is_replaced() -> None:
 
 def test_allowance__memory_is_held() -> None:
     with pytest.raises(ReadError, match="memory"):
-        read_in_child(SLOW * 4, allowance=Allowance(memory=24 * MIB))
+        read_in_child(slow() * 4, allowance=Allowance(memory=24 * MIB))
 
 
 def test_allowance__time_is_held() -> None:
     with pytest.raises(ReadError, match=r"in the 0 seconds of work"):
-        read_in_child(SLOW * 40, allowance=Allowance(seconds=0.1))
+        read_in_child(slow() * 40, allowance=Allowance(seconds=0.1))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not say what a process worked")
 def test_work_that_gets_no_processor_time__is_not_the_fault_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "PATIENCE", 0.0)
-    assert len(read_in_child(SLOW, name="t.csv").frame) > 1000, "the clock ran, and so did the work"
+    assert len(read_in_child(slow(), name="t.csv").frame) > 1000, "the clock ran, and so did the work"
     monkeypatch.setattr(child, "STALLED", 0.5)
     process = child._take()
     monkeypatch.setattr(child, "_take", lambda: process)
     os.kill(process.pid, signal.SIGSTOP)
     with pytest.raises(ReadError, match=r"t.csv was not read: .* no processor time .* need not be at fault"):
-        read_in_child(SLOW, name="t.csv")
+        read_in_child(slow(), name="t.csv")
 
 
 @pytest.mark.parametrize("fork", [False, True])
@@ -226,7 +232,7 @@ def test_child__has_no_secret_of_the_server_and_no_network(monkeypatch: pytest.M
 
 def test_allowance__cells_are_counted_before_they_are_read() -> None:
     with pytest.raises(ReadError, match=r"400,001 rows and 2 columns; at most 1,000 cells"):
-        read_table(SLOW, name="t.csv", allowance=Allowance(cells=1000))
+        read_table(slow(), name="t.csv", allowance=Allowance(cells=1000))
 
 
 def test_packed_table__may_take_what_it_may_unpacked(tmp_path: Path) -> None:
