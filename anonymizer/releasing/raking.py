@@ -26,7 +26,6 @@ LEAST = 1e-9
 """The least weight of an atom beside the largest."""
 STRIDE = 20.0
 """Most that a round multiplies or divides a weight by."""
-_NEWTON = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,64 +59,37 @@ class Boxes:
     """
 
     def __init__(self, cells: OpenCells, cell: NDArray[np.integer[Any]], n: NDArray[np.integer[Any]]) -> None:
-        from scipy.sparse import csr_matrix
-
         pairs, self.kind, self.times = np.unique(
             np.column_stack([cell, n]).astype(np.int64), axis=0, return_inverse=True, return_counts=True
         )
         self.kind = self.kind.reshape(-1)
-        self.cell, self.n = pairs[:, 0], pairs[:, 1].astype(np.float64)
+        self.cell, self.n = np.ascontiguousarray(pairs[:, 0]), pairs[:, 1].astype(np.float64)
         self.atoms, self.total = cells.atoms, float(self.n @ self.times)
         certain = np.bincount(cells.cell[cells.sure], minlength=cells.count)
-        hull = certain[self.cell] <= self.n
-        shape = cells.count, cells.atoms
-        ones = np.ones(len(cells.cell))
-        self._all = csr_matrix((ones, (cells.cell, cells.atom)), shape)
-        self._free = csr_matrix((ones * ~cells.sure, (cells.cell, cells.atom)), shape)
-        self._hull, self.cells = hull, cells
-        starts = np.searchsorted(cells.cell[cells.sure], np.arange(cells.count + 1))
-        many = np.where(hull, np.diff(starts)[self.cell], 0)
-        self._of = np.repeat(np.arange(len(self.cell)), many)
-        first = np.repeat(starts[self.cell] - (np.cumsum(many) - many), many)
-        self._sure = cells.atom[cells.sure][first + np.arange(len(self._of))]
-        self._full = hull & (certain[self.cell] == self.n)
+        self._hull, self.cells = certain[self.cell] <= self.n, cells
+        self._starts = np.searchsorted(cells.cell, np.arange(cells.count + 1))
 
-    def rates(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return λ of each kind (q,), and the expected counts of the atoms that are sure, one after another.
+    def _expected(self, weights: Floats, counts: Floats) -> Floats:
+        """Return how many records of all boxes have each atom (a,); ``counts``: filled with those of each kind of box,
+        kind after kind."""
+        from anonymizer.releasing import raking_kernels
 
-        The sum of expected counts is convex in λ and at least λ times the weights, so Newton's steps from above never
-        pass its root.
-        """
-        free, whole = (self._free @ weights)[self.cell], (self._all @ weights)[self.cell]
-        free = np.where(self._hull, free, whole)
-        rate = np.divide(self.n, whole, out=np.zeros(len(whole)), where=whole > 0)
-        rate[self._full] = 0.0
-        own = weights[self._sure]
-        moving = len(self._of) > 0
-        for _ in range(_NEWTON if moving else 0):
-            counts, slope = _at_least_one(rate[self._of] * own)
-            above = rate * free + np.bincount(self._of, counts, len(rate)) - self.n
-            steep = free + np.bincount(self._of, own * slope, len(rate))
-            step = np.divide(above, steep, out=np.zeros(len(rate)), where=(steep > 0) & ~self._full)
-            rate = np.maximum(rate - step, 0.0)
-            if np.all(np.abs(step) <= 1e-13 * rate):
-                break
-        return rate, _at_least_one(rate[self._of] * own)[0] if moving else np.empty(0)
+        there, cells = np.zeros(self.atoms), self.cells
+        kinds = self.cell, self.n, self._hull, self.times
+        raking_kernels.expected(self._starts, cells.atom, cells.sure, *kinds, weights, there, counts)
+        return there
 
     def sums(self, weights: Floats) -> Floats:
         """Return how many records of all boxes have each atom (a,)."""
-        rate, sure = self.rates(weights)
-        parts = [np.bincount(self.cell[some], (rate * self.times)[some], self.cells.count)
-                 for some in (self._hull, ~self._hull)]  # fmt: skip
-        there = (parts[0] @ self._free + parts[1] @ self._all) * weights
-        there += np.bincount(self._sure, sure * self.times[self._of], self.atoms)
-        return np.asarray(there)
+        return self._expected(weights, np.empty(0))
 
     def evenly(self, lengths: Floats) -> Floats:
         """Return how many records of all boxes have each atom (a,), when each box is shared out by their lengths."""
-        whole = (self._all @ lengths)[self.cell]
+        cells = self.cells
+        whole = np.bincount(cells.cell, lengths[cells.atom], cells.count)[self.cell]
         rate = np.divide(self.n, whole, out=np.zeros(len(whole)), where=whole > 0)
-        return np.asarray((np.bincount(self.cell, rate * self.times, self.cells.count) @ self._all) * lengths)
+        of_cell = np.bincount(self.cell, rate * self.times, cells.count)
+        return np.bincount(cells.atom, of_cell[cells.cell], self.atoms) * lengths
 
     def bounds(self, cell_of: Integers, count: int) -> tuple[Integers, Integers]:
         """Return the fewest and the most records of all boxes that each cell of a table can have (cells,). ``cell_of``
@@ -139,24 +111,13 @@ class Boxes:
         """Return how much of each kind of box has each atom: a sparse matrix (q, a), whose rows add up to 1."""
         from scipy.sparse import csr_matrix, diags
 
-        rate, sure = self.rates(weights)
-        scale = diags(rate)
-        spread = scale @ (self._free[self.cell].multiply(self._hull[:, None])
-                          + self._all[self.cell].multiply(~self._hull[:, None]))  # fmt: skip
-        spread = csr_matrix(spread.multiply(weights[None, :]))
-        spread += csr_matrix((sure, (self._of, self._sure)), spread.shape)
+        many = np.diff(self._starts)[self.cell]
+        ends = np.append(0, np.cumsum(many))
+        pair = np.arange(ends[-1]) + np.repeat(self._starts[self.cell] - ends[:-1], many)
+        counts = np.empty(len(pair))
+        self._expected(weights, counts)
+        spread = csr_matrix((counts, self.cells.atom[pair], ends), (len(self.cell), self.atoms))
         return csr_matrix(diags(1 / np.asarray(spread.sum(axis=1)).reshape(-1)) @ spread)
-
-
-def _at_least_one(means: Floats) -> tuple[Floats, Floats]:
-    """Return the expected value of Poisson numbers that are at least 1, x / (1 − e^−x), and its slope."""
-    some = means > 1e-5
-    x = np.where(some, means, 1.0)
-    rest = -np.expm1(-x)
-    return (
-        np.where(some, x / rest, 1 + means / 2),
-        np.where(some, (rest - x * np.exp(-x)) / rest**2, 0.5 + means / 6),
-    )
 
 
 def self_consistent(boxes: Boxes, even: Floats, rounds: int = ROUNDS_ALONE, close: float = CLOSE) -> Floats:
