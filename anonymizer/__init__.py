@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from anonymizer.cli.warm import choose_cache
+from anonymizer.loop_cache import choose_cache
 
 if TYPE_CHECKING:
     from anonymizer.api import *  # noqa: F403

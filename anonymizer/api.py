@@ -30,7 +30,7 @@ from anonymizer.ledger.ledger import Ledger
 from anonymizer.measuring.utility import Utility, measure
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.run import FilesResult
-from anonymizer.pipeline import Result, anonymize
+from anonymizer.pipeline import anonymize
 from anonymizer.plan.plan import Plan
 from anonymizer.provenance.report import Provenance, Report
 from anonymizer.reading.facts import ColumnFacts, profile
@@ -41,6 +41,7 @@ from anonymizer.releasing.expand import expand
 from anonymizer.releasing.generalize import GENERALIZERS, generalize
 from anonymizer.releasing.one_way_file import OneWayFiles
 from anonymizer.releasing.release import Release, read_release
+from anonymizer.result import Result
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION as __version__
 from anonymizer.whatif.described import with_codebook

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.errors import ParameterError, SchemaError
-from anonymizer.pipeline import Result
 from anonymizer.reading.files import Reading
 from anonymizer.reading.profile import columns_without_role, with_natural_orders
+from anonymizer.result import Result
 from anonymizer.schema import ONCE, Role, Schema, check_values
 from anonymizer.tables import frame_of, kind_text, remedy_for
 

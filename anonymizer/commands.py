@@ -27,10 +27,11 @@ from anonymizer.growing.tree import Tree
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.json_value import MAX_BYTES
 from anonymizer.measuring.comparison import as_table
-from anonymizer.pipeline import DrawnTree, Result, anonymize
+from anonymizer.pipeline import anonymize
 from anonymizer.population.sample import Population, SampleRisk, sample_risk
 from anonymizer.provenance.claim import claim_from
 from anonymizer.releasing.hierarchies import cut_hierarchy, public_hierarchy
+from anonymizer.result import DrawnTree, Result
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.studies.experiment import evaluate as evaluate_flow

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +19,15 @@ def no_progress(share: float, what: str) -> None:
 def part_of(progress: Progress, start: float, end: float) -> Progress:
     """Return the progress of a part of some work, which lasts from ``start`` to ``end`` of it."""
     return lambda share, what: progress(start + share * (end - start), what)
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """Return which of some words is meant by one that is none of them, as a sentence after another; "" where none is
+    close."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(dict.fromkeys(map(str, words))), 1, 0.7)
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 Cancelled = Callable[[], bool]

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from anonymizer.bands import Bands, bands_of
 from anonymizer.cuts import Cuts, grid_step
-from anonymizer.errors import SchemaError, check_headers
+from anonymizer.errors import SchemaError, check_headers, did_you_mean
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.labelled.variable import Variable
@@ -378,7 +378,7 @@ class Schema:
         for name in [*roles, *kinds, *domains, *ordered, *grids]:
             if name not in table.columns:
                 raise SchemaError(
-                    f"There is no column {name!r} in the table.",
+                    f"There is no column {name!r} in the table.{did_you_mean(str(name), table.columns)}",
                     column=name,
                     remedy="Its columns are: " + ", ".join(map(str, table.columns[:40])) + ".",
                 )
@@ -401,7 +401,8 @@ class Schema:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise SchemaError(f"The schema has no column {name!r}.", column=name)
+        near = did_you_mean(str(name), (column.name for column in self.columns))
+        raise SchemaError(f"The schema has no column {name!r}.{near}", column=name)
 
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the names of the columns with this role, in the table's order."""

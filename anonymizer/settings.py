@@ -14,6 +14,9 @@ from anonymizer.errors import ParameterError
 MOST = 10**9
 """The largest count that a setting may be: more records than any table has here."""
 
+ATTACK_SECONDS = 20.0
+"""Seconds for the attack that runs the method again, where nobody says another time."""
+
 TESTS = ("inner", "leaves")
 """Where ``significance`` is tested: on the nodes that could be pruned (the papers) or on the groups themselves."""
 

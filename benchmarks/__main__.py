@@ -6,7 +6,7 @@ import sys
 
 import benchmarks
 from anonymizer.cli.main import PIPE_CLOSED
-from anonymizer.cli.options import close_output
+from anonymizer.cli.output import close_output
 
 
 def main(arguments: list[str]) -> int:

@@ -20,7 +20,7 @@ from anonymizer.growing.tree import Tree
 from anonymizer.pipeline import Result
 
 FILE = Path(__file__).with_suffix(".json")
-ABSENT = ("software", "run", "provenance", "plan")
+ABSENT = ("layout", "software", "run", "provenance", "plan")
 """What a report says of the program and the moment."""
 
 
@@ -40,9 +40,10 @@ def plain(value: Any) -> Any:
 
 
 def without_sentences(value: Any) -> Any:
-    """Return a plain value with an empty text for every one of several words."""
+    """Return a plain value with an empty text for every one of several words; names of findings follow from keys."""
     if isinstance(value, dict):
-        return {name: without_sentences(one) for name, one in value.items()}
+        own = {name: one for name, one in value.items() if name != "name" or "severity" not in value}
+        return {name: without_sentences(one) for name, one in own.items()}
     if isinstance(value, list):
         return [without_sentences(one) for one in value]
     return "" if isinstance(value, str) and " " in value else value

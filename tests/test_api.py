@@ -52,7 +52,7 @@ def test_import__loads_no_room() -> None:
     probe = "import sys, anonymizer; print(*(name for name in sys.modules if name.startswith('anonymizer')))"
     answer = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
     rooms = {name.split(".")[1] for name in answer.stdout.split() if "." in name}
-    assert rooms <= {"cli", "errors", "releasing", "digests"}, "warming up needs where files are written, and no more"
+    assert rooms <= {"loop_cache"}, "where machine code lies is chosen before numba is imported, and that is all"
 
 
 def test_verify__of_a_file_is_that_of_its_report(tmp_path: Path) -> None:

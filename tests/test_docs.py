@@ -150,7 +150,7 @@ def options_of(program: str, command: str, capsys: pytest.CaptureFixture[str]) -
     """The options that a command of the package or a benchmark has, as its help lists them."""
     run_it = main if program == "anonymizer" else importlib.import_module(f"benchmarks.{command}").main
     with pytest.raises(SystemExit):
-        run_it([command, "--help"] if program == "anonymizer" else ["--help"])
+        run_it([command, "--help-all"] if program == "anonymizer" else ["--help"])
     return set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
 
 

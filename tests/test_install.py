@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 import run
-from anonymizer.cli.warm import MARK, PACKAGE
+from anonymizer.cli.app import PACKAGE
+from anonymizer.cli.warm import MARK
 from anonymizer.version import VERSION, how_to_install
 from tests.browser.steps import open_page
 from tests.conftest import ROOT, serve

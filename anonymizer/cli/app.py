@@ -9,11 +9,10 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from anonymizer.cli.operating import CHOICES
-from anonymizer.cli.warm import can_write
 from anonymizer.errors import ParameterError
+from anonymizer.loop_cache import can_write
 
 PACKAGE = Path(__file__).resolve().parents[1]
 PLACES = (PACKAGE.parent / "copse", PACKAGE.parent)
@@ -36,12 +35,13 @@ I_KNOW, LOGIN = "COPSE_I_KNOW", "COPSE_LOGIN"
 """Environment variables: others may open the dashboard without a login of ours; the operator's file of a login."""
 
 
-def add_app(subparsers: Any) -> None:
-    """Add the command ``app``. Words after it that are no options of ours belong to Streamlit, so no prefix marks one
-    for the parser of all commands."""
-    opened = subparsers.add_parser("app", help="open the dashboard", prefix_chars="\0", add_help=False)
-    opened.add_argument("words", nargs="*", metavar="OPTION", help="--address, --port, --login, --i-know; of Streamlit")
-    opened.set_defaults(run=run_app)
+def add_app(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``app``; whatever else is typed goes to Streamlit."""
+    for choice in CHOICES:
+        if choice.option:
+            value = {"action": "store_true"} if choice.option == "--i-know" else {"metavar": choice.option[2:].upper()}
+            parser.add_argument(choice.option, dest=choice.variable, help=choice.words, **value)  # type: ignore[arg-type]
+    parser.set_defaults(run=run_app)
 
 
 def start(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
@@ -50,14 +50,15 @@ def start(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     Raises :class:`ParameterError` for an option of ours that lacks its value.
     """
     parser = argparse.ArgumentParser(prog="copse app", add_help=False, allow_abbrev=False, exit_on_error=False)
-    options = {choice.option: choice.variable for choice in CHOICES if choice.option}
-    for option, variable in options.items():
-        parser.add_argument(option, dest=variable, action="store_true" if option == "--i-know" else "store")
+    add_app(parser)
     try:
         values, rest = parser.parse_known_args(list(words))
     except argparse.ArgumentError as error:
         raise ParameterError(f"{error.argument_name}: {error.message}.") from error
-    environment = {name: "1" if value is True else value for name, value in vars(values).items() if value}
+    ours = {choice.variable for choice in CHOICES}
+    environment = {
+        name: "1" if value is True else value for name, value in vars(values).items() if value and name in ours
+    }
     if LOGIN in environment:
         environment[LOGIN] = str(Path(environment[LOGIN]).resolve())
     return rest, environment

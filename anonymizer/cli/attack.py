@@ -2,28 +2,11 @@
 
 import argparse
 from dataclasses import asdict
-from typing import Any
 
 from anonymizer.attacks.joint import OverReleases, attack_releases
-from anonymizer.cli.options import add_reading, add_roles, add_settings, names, print_json
+from anonymizer.cli.output import print_json
 from anonymizer.cli.several import read_together
 from anonymizer.cli.verify import released_schema
-
-
-def add_attack(subparsers: "argparse._SubParsersAction[Any]") -> None:
-    """Add the command."""
-    attack = subparsers.add_parser("attack", help="attack several releases together, beside the table or by themselves")
-    attack.add_argument("input", help="a released file")
-    attack.add_argument("others", nargs="*", metavar="another", help="more released files of the same people")
-    add_roles(attack)
-    add_reading(attack)
-    attack.add_argument(
-        "--keep", type=names, default=[], metavar="K", help="columns that others neither know nor must not learn"
-    )
-    attack.add_argument("--original", help="the table that all were made from: counts exactly where it tells every row")
-    add_settings(attack, "k")
-    attack.add_argument("--json", action="store_true", help="print the figures as JSON")
-    attack.set_defaults(run=run_attack)
 
 
 def run_attack(options: argparse.Namespace) -> int:
@@ -32,7 +15,7 @@ def run_attack(options: argparse.Namespace) -> int:
     answer = attack_releases(files.tables, files.released, int(options.k), files.original, files.person)
     if options.json:
         words = {"headline": answer.headline, "sentences": answer.sentences, "names": answer.names}
-        print_json(asdict(answer) | words)
+        print_json("attack", asdict(answer) | words)
         return 0
     for sentence in (answer.headline, *answer.sentences, steps_text(answer)):
         print(sentence[0].upper() + sentence[1:])

@@ -7,13 +7,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from anonymizer.cli.options import add_reading, names, pairs, print_json, reading_of
-from anonymizer.cli.reports import print_gate, reasons_of
+from anonymizer.cli.gate import print_gate, reasons_of
+from anonymizer.cli.inputs import reading_of
+from anonymizer.cli.output import print_json
 from anonymizer.disclosure.brought import Brought, read_tree
 from anonymizer.disclosure.constraints import GrowingRule, Knowledge
-from anonymizer.disclosure.exposure import CONFIDENT, Exposure, assess, compare, figures_of_leaves
+from anonymizer.disclosure.exposure import Exposure, assess, compare, figures_of_leaves
 from anonymizer.disclosure.integer_posterior import surest_posterior
-from anonymizer.disclosure.multiway import MEASURES, grow_multiway
+from anonymizer.disclosure.multiway import grow_multiway
 from anonymizer.disclosure.outline import KeyedTree, Keys, keys_of, lay_keys, outline_of
 from anonymizer.disclosure.publish import WRITERS, publish
 from anonymizer.disclosure.repair import Repair, repairs
@@ -32,61 +33,9 @@ from anonymizer.schema import Schema
 ENDINGS = {".json": "json", ".txt": "rules", ".pmml": "pmml"}
 
 
-def add_disclosure(subparsers: Any) -> None:
-    """Add the command ``disclosure``; the functions are those that every command reads its input with."""
-    command = subparsers.add_parser(
-        "disclosure", help="what a published tree tells somebody who knows everyone's columns"
-    )
-    command.add_argument("input", help="csv, csv.gz, parquet or xlsx")
-    add_reading(command)
-    command.add_argument(
-        "--quasi-identifying", type=names, required=True, metavar="A,B", help="what an adversary knows"
-    )
-    command.add_argument("--target", required=True, help="the sensitive column that the tree predicts")
-    command.add_argument("--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric, categorical or date")
-    command.add_argument("--rows", type=int, metavar="N", help="use the first N rows only")
-    command.add_argument(
-        "--tree", metavar="FILE",
-        help="assess the tree of this file, with what it holds: Copse's JSON, skops, ONNX, PMML or rpart's text",
-    )  # fmt: skip
-    command.add_argument(
-        "--criterion",
-        default="gini",
-        choices=MEASURES,
-        help="what a good split lowers; gain-ratio with multiway splits only (default: gini)",
-    )
-    command.add_argument("--splits", default="multiway", choices=["multiway", "binary"], help="a child a level, or two")
-    command.add_argument("--max-depth", type=int, help="longest path of the tree (default: no limit)")
-    command.add_argument(
-        "--min-leaf", type=int, default=2, help="binary: fewest rows of a leaf; multiway: of a node that asks"
-    )
-    command.add_argument("--no-rates", dest="rates", action="store_false", help="error rates are not published")
-    command.add_argument("--totals", action="store_true", help="class totals are published")
-    command.add_argument("--no-internal", dest="internal", action="store_false", help="how it was grown is not known")
-    command.add_argument("--starts", type=int, default=3, help="starts of the solver (default: 3)")
-    command.add_argument("--confidence", type=float, default=CONFIDENT, help="who counts as exposed (default: 0.9)")
-    command.add_argument("--bound", type=float, help="the highest posterior allowed; exit status 1 when it is exceeded")
-    command.add_argument(
-        "--repair", nargs="?", const="best", choices=["best", "prune"], help="withhold or prune until --bound is kept"
-    )
-    command.add_argument("--compare", action="store_true", help="also under every other assumption")
-    command.add_argument("--exact", action="store_true", help="also count whole people, where that is feasible")
-    command.add_argument("--out", help="where the published tree goes: .json, .txt (rules) or .pmml")
-    command.add_argument("--person", metavar="NAME", help="the column that tells whose a row is, for the ledger")
-    command.add_argument(
-        "--ledger", metavar="NAME", help="count it with the releases and trees of a ledger; with --out, enter it there"
-    )
-    command.add_argument("--to", default="", help="who gets it, for the ledger")
-    command.add_argument(
-        "--reason", action="append", default=[], metavar="KEY=TEXT",
-        help="why it is published although it tells too much with others; the ledger keeps it; repeatable",
-    )  # fmt: skip
-    command.add_argument("--json", action="store_true", help="print the figures as JSON")
-    command.set_defaults(
-        run=lambda options: run_disclosure(options, reading_of(options.input, options)),
-        reads=("input", "tree"),
-        writes=("out",),
-    )
+def read_and_run(options: argparse.Namespace) -> int:
+    """Run ``disclosure`` on the table that the options name."""
+    return run_disclosure(options, reading_of(options.input, options))
 
 
 def run_disclosure(options: argparse.Namespace, reading: Reading) -> int:
@@ -139,7 +88,7 @@ def run_disclosure(options: argparse.Namespace, reading: Reading) -> int:
         }  # fmt: skip
     gate = publish_tree(options, ledger, tree, knowledge, fits, figures)
     if options.json:
-        print_json(figures)
+        print_json("disclosure", figures)
     else:
         print_figures(figures, options)
         if ledger is not None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from anonymizer.checking.cell_limits import Promise
 from anonymizer.checking.released_file import ReleasedFile, read_released
-from anonymizer.cli.options import read_apart, reading_of
+from anonymizer.cli.inputs import read_apart, reading_of
 from anonymizer.cli.project import project_bytes
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
@@ -14,31 +14,6 @@ from anonymizer.ledger.ledger import Ledger
 from anonymizer.reading.profile import suggest
 from anonymizer.settings import Settings
 from anonymizer.whatif.project import from_json, made_again, release_of_last_time
-
-LAST_TIME = ("last_table", "last_project", "last_release")
-"""The options that name files of last time."""
-
-
-def add_earlier(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names reports of earlier releases."""
-    parser.add_argument(
-        "--earlier", action="append", default=[], metavar="REPORT.json",
-        help="the report of another release of this table; both are counted together; repeatable",
-    )  # fmt: skip
-    parser.add_argument(
-        "--keep-earlier", action=argparse.BooleanOptionalAction, default=False,
-        help="make groups that keep the releases of --earlier, --ledger or --last-table: everybody stays in a group of "
-        "k people that all share",
-    )  # fmt: skip
-    parser.add_argument(
-        "--last-table", metavar="FILE", help="with a project: last time's table, to count both releases"
-    )
-    parser.add_argument(
-        "--last-project", metavar="FILE", help="the project that last time's release was made with (default: --project)"
-    )
-    parser.add_argument(
-        "--last-release", metavar="FILE", help="with a project: last time's release, to see what both files prove alone"
-    )
 
 
 def earlier_of(options: argparse.Namespace, flow: Flow) -> tuple[Earlier | OtherPeople, ...]:

@@ -6,18 +6,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from anonymizer.cli.options import (
-    ProgressBar,
-    add_codebook,
-    add_cuts,
-    add_reading,
-    add_roles,
-    add_settings,
-    names,
-    print_json,
-    reading_of,
-    schema_of,
-)
+from anonymizer.cli.inputs import reading_of, schema_of
+from anonymizer.cli.options import shared_settings
+from anonymizer.cli.output import ProgressBar, print_json
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
 from anonymizer.measuring.comparison import (
@@ -32,79 +23,18 @@ from anonymizer.measuring.comparison import (
 )
 from anonymizer.measuring.measures import FORMS, MEASURES, Outcome
 from anonymizer.releasing.files import write_file
-from anonymizer.settings import Settings, names_of, setting_names
-from anonymizer.studies.experiment import all_groupings, evaluate
+from anonymizer.settings import Settings
+from anonymizer.studies.experiment import evaluate
 
 
-def add_evaluate(subparsers: Any) -> None:
-    """Add the command ``evaluate``."""
-    command = subparsers.add_parser("evaluate", help="compare groupings and generalizers under cross-validation")
-    command.add_argument("input", help="csv, csv.gz, parquet or xlsx; or sample:NAME")
-    add_roles(command)
-    add_codebook(command)
-    add_cuts(command)
-    add_reading(command)
-    command.add_argument(
-        "--target",
-        help="the sensitive column that errors are counted on, and that may guide the tree (default: the first)",
-    )
-    command.add_argument("--k", type=numbers, default=[10, 20, 30], metavar="K,K", help="default: 10,20,30")
-    command.add_argument("--folds", type=int, default=10, help="default: 10")
-    command.add_argument("--only", type=int, metavar="N", help="run only so many of the folds")
-    command.add_argument(
-        "--groupings", type=names, default=[], metavar="A,B",
-        help=f"of {', '.join(all_groupings())}; blend:0.2 is a blend of that weight (default: the papers' pruning that "
-        "suits the target, and median-mondrian)",
-    )  # fmt: skip
-    command.add_argument(
-        "--generalizers",
-        type=names,
-        default=["uniform", "pack"],
-        metavar="A,B",
-        help="of " + ", ".join(names_of("generalizer")) + " (default: uniform,pack)",
-    )
-    add_settings(command, *shared_settings())
-    command.add_argument(
-        "--against", metavar="A/B", help="paired t-tests against this grouping/generalizer at the same k"
-    )
-    command.add_argument("--seed", type=int, default=0, help="of the folds")
-    command.add_argument("--sample", type=int, metavar="N", help="use only so many rows, drawn at random")
-    command.add_argument("--out", metavar="CSV", help="where the table goes, one line a setting and fold")
-    command.add_argument("--plot", metavar="HTML", help="where the figures go: loss against each measure")
-    command.add_argument("--json", action="store_true", help="print the means as JSON")
-
-    def run(options: argparse.Namespace) -> int:
-        reading = reading_of(options.input, options)
-        settings = Settings(**{name: getattr(options, name) for name in shared_settings()})
-        flow = Flow(reading.frame, schema_of(reading.frame, options), settings)
-        return run_evaluate(options, flow, ProgressBar())
-
-    command.set_defaults(run=run, reads=("input", "schema", "codebook"), writes=("out", "plot"))
-
-
-UNFIT = ("k", "generalizer", "suppression", "suppression_weight")
-"""Settings that are compared, or that comparing methods knows nothing of: it leaves nobody out."""
-
-
-def shared_settings() -> tuple[str, ...]:
-    """Return the settings that all that is compared has in common: limits beside k, and how cells are written."""
-    return (*(name for name in setting_names("limit", "cells") if name not in UNFIT), "weight")
-
-
-def numbers(text: str) -> list[int]:
-    """Return whole numbers separated by commas."""
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected whole numbers separated by commas, not {text!r}") from None
-
-
-def run_evaluate(options: argparse.Namespace, flow: Flow, show: ProgressBar) -> int:
+def run_evaluate(options: argparse.Namespace) -> int:
     """Run ``evaluate``: print the mean of every measure for every setting."""
     if options.plot and not options.plot.lower().endswith((".html", ".htm")):
         raise ParameterError(f"{options.plot} cannot be a plot.", remedy="Use a name that ends in .html.")
+    reading, show = reading_of(options.input, options), ProgressBar()
+    settings = Settings(**{name: getattr(options, name) for name in shared_settings()})
     outcomes = evaluate(
-        flow,
+        Flow(reading.frame, schema_of(reading.frame, options), settings),
         folds=options.folds,
         ks=options.k,
         groupings=options.groupings,
@@ -122,7 +52,7 @@ def run_evaluate(options: argparse.Namespace, flow: Flow, show: ProgressBar) -> 
         write_file(options.plot, plots(outcomes))
     if options.json:
         rows = [{name: plain(value) for name, value in row.items()} for row in as_table(outcomes).to_dict("records")]
-        print_json({"settings": rows, "differences": tests})
+        print_json("evaluate", {"settings": rows, "differences": tests})
         return 0
     means = as_table(outcomes)
     for form, meaning in FORMS.items():

@@ -7,18 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from anonymizer.cli.options import (
-    add_codebook,
-    add_reading,
-    described,
-    first_bytes,
-    names,
-    pairs,
-    print_json,
-    reading_of,
-)
+from anonymizer.cli.inputs import described, first_bytes, reading_of
+from anonymizer.cli.output import print_json
 from anonymizer.errors import ParameterError
-from anonymizer.forest.audit import PAIRS, Finding, audit
+from anonymizer.forest.audit import Finding, audit
 from anonymizer.forest.cut_points import grow_private
 from anonymizer.forest.domains import Domains, code, domains_of, read_domains
 from anonymizer.forest.forest import (
@@ -41,69 +33,7 @@ REHEARSED = (
     "A rehearsal: cross-validated with repeatable noise on the rows themselves. The figure is not covered by the "
     "budget; publish it only when the table is public."
 )
-PAIR = (
-    "tables that differ in one person: one row beside two, or 99 equal rows beside these and another; each is hard on "
-    "other modes (default: one-and-two)"
-)
 WRITERS = {"json": rules_json, "csv": rules_csv, "txt": rules_text}
-
-
-def add_forest(subparsers: Any) -> None:
-    """Add the commands ``forest`` and ``audit``; the functions are those that every command reads its input with."""
-    grow = subparsers.add_parser("forest", help="a differentially private forest or scorecard to publish")
-    grow.add_argument("input", help="csv, csv.gz, parquet or xlsx")
-    add_reading(grow)
-    grow.add_argument("--target", required=True, help="the column to predict")
-    grow.add_argument("--epsilon", type=float, default=1.0, help="the privacy budget, the papers' β (default: 1)")
-    grow.add_argument(
-        "--mode",
-        default="strict",
-        choices=list(MODES),
-        help="best takes strict or scorecard; paper is NOT differentially private",
-    )
-    grow.add_argument("--trees", type=int, help="τ, each with another column at its root (default: 1)")
-    grow.add_argument("--max-depth", type=int, help="δ, most nodes on a path (default: 5)")
-    grow.add_argument("--min-size", type=float, help="fewest noisy rows of a divided node (default: 100; not strict)")
-    grow.add_argument("--domains", metavar="JSON", help="the public values of each column; without, they are read")
-    grow.add_argument(
-        "--from-data", type=names, default=[], metavar="A,B",
-        help="columns whose values in --domains or --codebook were read from a table, so that they are not public",
-    )  # fmt: skip
-    add_codebook(grow)
-    grow.add_argument(
-        "--cut-share", type=float, default=0.0, metavar="SHARE", help="share of the budget that buys cut points"
-    )
-    grow.add_argument("--columns", type=names, metavar="A,B", help="the columns to split on (default: all others)")
-    grow.add_argument("--identifying", type=names, default=[], metavar="N", help="columns never to look at")
-    grow.add_argument("--person", metavar="NAME", help="the column that tells whose a row is: never looked at")
-    grow.add_argument("--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric or categorical")
-    grow.add_argument(
-        "--ledger", metavar="NAME", help="charge it to the budget of a ledger, and enter it there before it is grown"
-    )
-    grow.add_argument("--to", default="", help="who gets it, for the ledger")
-    grow.add_argument("--rules", metavar="OUT", help="where the rules go: .json, .csv or .txt")
-    grow.add_argument("--folds", type=int, help="also rehearse: cross-validated accuracy, not private")
-    grow.add_argument("--hold-out", type=float, metavar="SHARE", help="measure accuracy privately on this share")
-    grow.add_argument("--seed", type=int, default=0, help="of the rehearsal (a real forest cannot be seeded)")
-    grow.add_argument("--json", action="store_true", help="print everything but the rules as JSON")
-    grow.set_defaults(
-        run=lambda options: run_forest(options, reading_of(options.input, options)),
-        reads=("input", "codebook"),
-        writes=("rules",),
-    )
-
-    check = subparsers.add_parser("audit", help="try to refute the claim of each mode on neighbouring tables")
-    check.add_argument("--mode", action="append", choices=list(MODES), help="repeatable (default: all)")
-    check.add_argument("--epsilon", type=float, default=0.1, help="the claim that is tested (default: 0.1)")
-    check.add_argument("--trees", type=int, default=1, help="of each forest (default: 1)")
-    check.add_argument("--max-depth", type=int, default=5, help="most nodes on a path (default: 5)")
-    check.add_argument("--classes", type=int, default=8, help="classes of the two tables (default: 8)")
-    check.add_argument("--pair", default="one-and-two", choices=list(PAIRS), help=PAIR)
-    check.add_argument("--runs", type=int, default=20_000, help="runs on each of the two tables")
-    check.add_argument("--confidence", type=float, default=0.999, help="of the lower bound (default: 0.999)")
-    check.add_argument("--seed", type=int, help="repeatable noise instead of the noise of real releases")
-    check.add_argument("--json", action="store_true", help="print the bounds as JSON")
-    check.set_defaults(run=run_audit)
 
 
 def schema_of(reading: Reading, options: argparse.Namespace) -> Schema:
@@ -126,6 +56,11 @@ def questions_of(domains: Domains) -> list[str]:
     """Return what is asked about domains, with the option that answers; nothing where nothing is."""
     names = shlex.quote(csv_names(domains.exact))
     return [f"{domains.question} If so: --from-data {names}."] if domains.exact else []
+
+
+def read_and_run(options: argparse.Namespace) -> int:
+    """Run ``forest`` on the table that the options name."""
+    return run_forest(options, reading_of(options.input, options))
 
 
 def run_forest(options: argparse.Namespace, reading: Reading) -> int:
@@ -179,7 +114,7 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
     if person is not None:
         described["warnings"] = [ONE_ROW.format(person=person), *described["warnings"]]
     if options.json:
-        print_json(described)
+        print_json("forest", described)
     else:
         print(forest_text(forest, described))
     return 0
@@ -239,7 +174,7 @@ def run_audit(options: argparse.Namespace) -> int:
         for mode in options.mode or list(MODES)
     ]
     if options.json:
-        print_json([finding.to_dict() for finding in findings])
+        print_json("audit", {"modes": [finding.to_dict() for finding in findings]})
     else:
         print("\n".join(audit_line(finding) for finding in findings))
     return int(any(finding.violated and MODES[finding.mode].private for finding in findings))

@@ -5,23 +5,14 @@ import getpass
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
-from anonymizer.cli.options import first_bytes
+from anonymizer.cli.inputs import first_bytes
 from anonymizer.errors import ParameterError
 from anonymizer.provenance.signature import LARGEST, NO_KEY, PublicKey, SigningKey
 from anonymizer.releasing.files import write_once
 
 PASSWORD = "COPSE_KEY_PASSWORD"
 """The environment variable that has the password of the key, where nobody can be asked."""
-
-
-def add_key(subparsers: Any) -> None:
-    """Add the command."""
-    command = subparsers.add_parser("key", help="the key by which packets are signed: make, show")
-    command.add_argument("action", metavar="new|show", help="what to do with it")
-    command.add_argument("file", metavar="KEY.pem", help="the file of the private key; it is never written over")
-    command.set_defaults(run=run_key)
 
 
 def run_key(options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymizer.checking.released_file import LARGEST_ARCHIVE
-from anonymizer.cli.options import ask_password, first_bytes, read_apart
+from anonymizer.cli.inputs import ask_password, first_bytes, read_apart
 from anonymizer.databases.address import Address, address_from, is_address
 from anonymizer.databases.read import read_rows
 from anonymizer.databases.write import rows_bytes
@@ -19,28 +19,13 @@ from anonymizer.ledger.cells import ALONE_FAILS
 from anonymizer.ledger.chain import Chain, composes
 from anonymizer.ledger.ledger import NO_KEY, Ledger, merge_ledgers
 from anonymizer.partitions.folder import is_archive, read_manifest
-from anonymizer.pipeline import Result
 from anonymizer.provenance.claim import claim_from
 from anonymizer.provenance.report import Report
 from anonymizer.releasing.key import key_in
 from anonymizer.reporting.packet import is_packet, members_of, read_members
 from anonymizer.reporting.packet_files import REPORT
+from anonymizer.result import Result
 from anonymizer.values import plural
-
-
-def add_ledger(subparsers: Any) -> None:
-    """Add the command."""
-    command = subparsers.add_parser("ledger", help="the account of what was released about the same people")
-    command.add_argument("action", metavar="|".join(ACTIONS), help="what to do with it")
-    command.add_argument("name", metavar="NAME", help="its file, with or without .copse-ledger")
-    command.add_argument("files", nargs="*", metavar="FILE", help="check: packets and releases; merge: the other copy")
-    command.add_argument("--key-file", metavar="FILE", help="new: 32 random bytes (default: the key of packing)")
-    command.add_argument("--out", metavar="NAME", help="merge: the new ledger of both copies")
-    command.add_argument("--budget", type=float, metavar="E", help="new, budget: most ε of forests about one person")
-    command.add_argument("--entry", type=int, metavar="N", help="withdraw: which entry's files were asked back")
-    command.add_argument("--why", default="", help="withdraw: why")
-    command.add_argument("--by", default="", help="who does it, for the entry")
-    command.set_defaults(run=run_ledger)
 
 
 def run_ledger(options: argparse.Namespace) -> int:
@@ -237,12 +222,6 @@ def path_of(name: str) -> Path:
 
 
 # Of a release.
-
-
-def add_ledger_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that count a release with those of a ledger, and enter it there."""
-    parser.add_argument("--ledger", metavar="NAME", help="count it with the releases of a ledger, and enter it there")
-    parser.add_argument("--to", default="", help="who gets it, for the ledger (default: --recipient)")
 
 
 def ledger_of(options: argparse.Namespace) -> Ledger | None:

@@ -2,83 +2,24 @@
 
 import argparse
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from anonymizer.cli.options import add_codebook, add_reading, add_roles, add_settings, described, print_json, reading_of
+from anonymizer.cli.inputs import described, reading_of
+from anonymizer.cli.output import print_json
 from anonymizer.cli.project import project_bytes
 from anonymizer.cli.typed import with_typed
 from anonymizer.databases.address import Address, outline
 from anonymizer.errors import ParameterError
 from anonymizer.plan.difference import differences
-from anonymizer.plan.plan import NAME, Plan, reading_keys
+from anonymizer.plan.plan import Plan, reading_keys
 from anonymizer.provenance.report import read_options, schema_from
 from anonymizer.reading.files import Reading
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import SAMPLE_PREFIX
 from anonymizer.releasing.files import write_file
 from anonymizer.schema import Schema
-from anonymizer.settings import RUN, Settings, setting_names
+from anonymizer.settings import Settings
 from anonymizer.whatif.project import from_json, plan_of
-
-AddRun = Callable[[argparse.ArgumentParser], None]
-"""Adds the options of a run."""
-
-
-def add_init(subparsers: Any) -> None:
-    """Add the command."""
-    command = subparsers.add_parser(
-        "init",
-        help="print a plan of a table's release, with suggested roles and the reasons for them",
-        epilog="Example: copse init people.csv --k 10 -o copse.toml",
-    )
-    command.add_argument("input", nargs="?", help="the table, as for anonymize")
-    command.add_argument("-o", "--out", metavar="FILE", help="write it to a new file instead")
-    command.add_argument("--project", metavar="FILE", help="the plan of a project, or of the packet of your own files")
-    add_roles(command)
-    add_codebook(command)
-    command.add_argument(
-        "--target", help="the sensitive column that errors are counted on, and that may guide the tree"
-    )
-    add_reading(command)
-    add_settings(command, *setting_names(*RUN, "attackers"))
-    command.set_defaults(run=run_init, reads=("input", "schema", "codebook", "project"), writes=("out",))
-
-
-def add_release(subparsers: Any, add_run: AddRun) -> None:
-    """Add the command. ``add_run``: adds the options of a run."""
-    does = "make the release that a plan describes"
-    example = "copse release. It is copse anonymize --plan copse.toml; what is typed goes before the plan."
-    _add_run_of_plan(subparsers, add_run, "release", does, example)
-
-
-def add_check(subparsers: Any, add_run: AddRun) -> None:
-    """Add the command. ``add_run``: adds the options of a run."""
-    does = "say what stands in the way of the release that a plan describes, and write nothing"
-    example = "copse check --json. The status is 0 when nothing does, 1 when something does."
-    _add_run_of_plan(subparsers, add_run, "check", does, example, check=True, writes=())
-
-
-def _add_run_of_plan(subparsers: Any, add_run: AddRun, name: str, does: str, example: str, **usual: Any) -> None:
-    """Add a command that is ``anonymize`` by a plan. ``usual``: values of options that it does not have."""
-    command = subparsers.add_parser(name, help=does, epilog=f"Example: {example}")
-    add_run(command)
-    command.add_argument("plan", nargs="?", default=NAME, help=f"the plan, or its folder (default: {NAME})")
-    command.set_defaults(command="anonymize", input=None, **usual)
-
-
-def add_diff(subparsers: Any) -> None:
-    """Add the command."""
-    command = subparsers.add_parser(
-        "diff",
-        help="say what changed between two plans",
-        epilog="Example: copse diff last/copse.toml copse.toml. The status is 1 when something changed.",
-    )
-    command.add_argument("before", help="a plan, or its folder")
-    command.add_argument("after", help="another one")
-    command.add_argument("--json", action="store_true", help="print the sentences as JSON")
-    command.set_defaults(run=run_diff)
 
 
 def run_init(options: argparse.Namespace) -> int:
@@ -139,7 +80,7 @@ def run_diff(options: argparse.Namespace) -> int:
     """Print what changed between two plans, a sentence each; return 1 when anything did."""
     sentences = differences(Plan.read(options.before), Plan.read(options.after))
     if options.json:
-        print_json({"same": not sentences, "differences": list(sentences)})
+        print_json("diff", {"same": not sentences, "differences": list(sentences)})
     else:
         print(*(sentences or ["Both plans decide the same."]), sep="\n")
     return 1 if sentences else 0

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from anonymizer.cli.options import first_bytes, read_apart, with_cuts, with_values
+from anonymizer.cli.inputs import first_bytes, read_apart, with_cuts, with_values
 from anonymizer.cli.typed import in_words, say, typed_values, with_typed
 from anonymizer.databases.address import is_address
 from anonymizer.errors import ParameterError, ReadError
@@ -58,13 +58,6 @@ class Decisions:
     def profile(self) -> Profile | None:
         """Counts of last time's table, where they are known."""
         return None if self.project is None else self.project.last
-
-
-def add_plan(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names a plan."""
-    parser.add_argument(
-        "--plan", metavar="PLAN", help="take what no option says from a plan (copse.toml), its folder, or a report"
-    )
 
 
 def take_decisions(options: argparse.Namespace) -> None:

@@ -3,36 +3,11 @@
 import argparse
 from typing import Any
 
-from anonymizer.cli.options import (
-    add_codebook,
-    add_population,
-    add_reading,
-    add_roles,
-    population_from,
-    print_json,
-    reading_of,
-    schema_of,
-)
+from anonymizer.cli.inputs import population_from, reading_of, schema_of
+from anonymizer.cli.output import print_json
 from anonymizer.errors import ParameterError
 from anonymizer.population.sample import Risky, SampleRisk, riskiest, sample_risk, special_of
 from anonymizer.population.suda import SpecialUniques
-
-
-def add_risk(subparsers: Any) -> None:
-    """Add the command."""
-    command = subparsers.add_parser("risk", help="how risky a table is as it stands, as a sample of its population")
-    command.add_argument("input", help="csv, csv.gz, parquet or xlsx; or sample:NAME")
-    add_roles(command)
-    add_codebook(command)
-    add_reading(command)
-    add_population(command)
-    command.add_argument("--wildcard", action="store_true", help="a missing value agrees with every value")
-    command.add_argument(
-        "--riskiest", type=int, default=0, metavar="N", help="list the N riskiest rows too: only for who has the table"
-    )
-    command.add_argument("--by", choices=["score", "risk"], default="score", help="what makes a row risky")
-    command.add_argument("--json", action="store_true", help="print the figures as JSON")
-    command.set_defaults(run=run_risk, reads=("input", "schema", "codebook", "population"))
 
 
 def run_risk(options: argparse.Namespace) -> int:
@@ -47,7 +22,7 @@ def run_risk(options: argparse.Namespace) -> int:
     records = riskiest(risk, special, names, options.riskiest, options.by)
     if options.json:
         listed = [{**vars(record), "columns": list(record.columns), "row": record.row + 1} for record in records]
-        print_json(risk.to_dict() | {"special_uniques": special_figures(special, names), "riskiest": listed})
+        print_json("risk", risk.to_dict() | {"special_uniques": special_figures(special, names), "riskiest": listed})
     else:
         print_risk(risk, special, names)
         print_records(records)

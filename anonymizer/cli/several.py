@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.checking.several import schema_there, verify_together
-from anonymizer.cli.options import limits_of, print_json, read_apart, reading_of
+from anonymizer.cli.inputs import limits_of, read_apart, reading_of
+from anonymizer.cli.output import print_json
 from anonymizer.databases.address import Address
 from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.growing.encode import persons_of
@@ -37,7 +38,7 @@ def run_together(options: argparse.Namespace, schema_in: SchemaIn) -> int:
     tables, schemas, original = files.tables, files.schemas, files.original
     proof = verify_together(tables, files.released, k=k, original=original, person=files.person, **limits)
     if options.json:
-        print_json(proof.to_dict())
+        print_json("verify", proof.to_dict())
         return 0 if proof.holds else 1
     names = [Path(path).name for path in paths_of(options)]
     print("\n".join(proof.sentences(names)))
@@ -84,7 +85,7 @@ def require_together(options: argparse.Namespace) -> None:
                 f"{path.name if isinstance(path, Address) else path} is no file.",
                 remedy="Name released files: several releases are checked together as files.",
             )
-    for name in ("report", "plan", "clean_copy", "key"):
+    for name in ("report", "clean_copy", "key"):
         if getattr(options, name, None):
             raise ParameterError(
                 f"--{name.replace('_', '-')} speaks of one file, and several are named.", remedy="Leave it out."

@@ -5,9 +5,8 @@ is said.
 """
 
 import argparse
-import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from anonymizer.cuts import Cuts
@@ -30,40 +29,6 @@ READING = {
     )
 }  # fmt: skip
 """The options that say how a file is read, with what they are of :class:`ReadOptions`."""
-
-
-def typed_in(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> frozenset[str]:
-    """Return the options that stand among the arguments of a command, by the names of their values. ``parser``: of all
-    commands, which is good for nothing else afterwards."""
-    commands = next(action.choices for action in parser._actions if isinstance(action.choices, dict))
-    for command in commands.values():
-        for action in command._actions:
-            action.default = argparse.SUPPRESS
-        command.set_defaults(**dict.fromkeys(command._defaults, argparse.SUPPRESS))
-    names = vars(parser.parse_args(arguments))
-    return frozenset(name for name, value in names.items() if value is not argparse.SUPPRESS)
-
-
-NUMBERS = {"int": "a whole number", "float": "a number", "share": "a number, or a percentage such as 2%"}
-COMPLAINTS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-    (r"argument (\S+): invalid (int|float|share) value: (.*)", lambda m: f"{m[1]} takes {NUMBERS[m[2]]}, not {m[3]}."),
-    (r"argument (\S+): invalid choice: (.*) \(choose from (.*)\)",
-     lambda m: f"{m[1]} cannot be {m[2]}. Choose among {m[3].replace(chr(39), '')}."),
-    (r"argument (\S+): expected (?:one|at least one) argument", lambda m: f"{m[1]} needs a value behind it."),
-    (r"argument (\S+): (expected .*)", lambda m: f"{m[1]}: {m[2]}."),
-    (r"argument (\S+): not allowed with argument (\S+)", lambda m: f"{m[1]} and {m[2]} cannot both be said."),
-    (r"the following arguments are required: (.*)", lambda m: f"Missing: {m[1]}."),
-    (r"unrecognized arguments: (.*)", lambda m: f"There is no option or argument {m[1]}."),
-)  # fmt: skip
-"""What the parser of options complains of, as it says it, and as a sentence."""
-
-
-def complaint(message: str) -> str:
-    """Return a complaint of the parser of options as a sentence; one that is not among them as it is."""
-    for pattern, say_it in COMPLAINTS:
-        if match := re.fullmatch(pattern, message, re.DOTALL):
-            return say_it(match)
-    return message
 
 
 def in_words(value: Any) -> str:

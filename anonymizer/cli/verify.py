@@ -21,27 +21,21 @@ from anonymizer.checking.released_file import (
 )
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.checking.written import written_otherwise
-from anonymizer.cli.files import run_apart
-from anonymizer.cli.options import (
-    add_population,
-    add_reading,
-    add_roles,
-    add_settings,
+from anonymizer.cli.engine import run_apart
+from anonymizer.cli.inputs import (
     ask_password,
     first_bytes,
     limits_of,
-    names,
     population_from,
-    print_checks,
-    print_json,
     read_apart,
     read_options,
     reading_of,
     require_roles,
     schema_of,
 )
+from anonymizer.cli.output import print_checks, print_json
 from anonymizer.cli.packet import verify_packet
-from anonymizer.cli.project import add_plan, say_what_is_new
+from anonymizer.cli.project import say_what_is_new
 from anonymizer.cli.several import run_together
 from anonymizer.cli.typed import ONCE_OPTIONS, READING, with_typed
 from anonymizer.databases.address import Address
@@ -58,48 +52,10 @@ from anonymizer.reading.parquet import parquet_bytes
 from anonymizer.reading.patterns import meanings_of
 from anonymizer.reading.profile import with_natural_orders
 from anonymizer.releasing.files import write_file
-from anonymizer.releasing.release import ENDINGS
 from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.packet import is_packet
 from anonymizer.reporting.recipient_page import recipient_page
 from anonymizer.schema import Column, Kind, Role, Schema, kind_of
-from anonymizer.settings import Limits
-
-
-def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
-    """Add the command."""
-    check = subparsers.add_parser(
-        "verify", help="check a release, from the file alone or beside the original, or several"
-    )
-    check.add_argument(
-        "input", nargs="?", help=f"the released file ({ENDINGS}), folder or packet, or the address of a table"
-    )
-    check.add_argument(
-        "others",
-        nargs="*",
-        default=[],
-        metavar="another",
-        help="more released files of the same people: all are checked together",
-    )
-    add_roles(check)
-    add_plan(check)
-    add_reading(check)
-    check.add_argument(
-        "--keep", type=names, default=[], metavar="K", help="columns that others neither know nor must not learn"
-    )
-    check.add_argument("--report", metavar="JSON", help="its report: checks that file and roles are those it speaks of")
-    check.add_argument("--key", metavar="KEY", help="of a packet: the public key that it has to be signed with")
-    check.add_argument("--original", help="the table it was made from: checks cells and linking as well")
-    add_settings(check, *Limits().required, "suppression")
-    add_population(check)
-    check.add_argument(
-        "--clean-copy", metavar="PARQUET", help="write the rows of a file that another program wrote, and nothing else"
-    )
-    check.add_argument(
-        "--page", metavar="HTML", help="write the page that verifies a release in a browser, for who has no Copse"
-    )
-    check.add_argument("--json", action="store_true", help="print the checks as JSON")
-    check.set_defaults(run=run_verify)
 
 
 def run_verify(options: argparse.Namespace) -> int:
@@ -158,7 +114,7 @@ def run_verify(options: argparse.Namespace) -> int:
         if claim is not None:
             described |= {"is_the_reported_file": not differences, "differences": list(differences)}
             described |= {"is_the_reported_original": same, "limits_not_the_reported": others}
-        print_json(described)
+        print_json("verify", described)
     else:
         same_file = "" if claim is None else same_text("file", differences, others)
         print_found(verification, schema, (same_file, about, *remarks))

@@ -8,6 +8,7 @@ of which sources it is, so that a start knows whether a compiler will be needed.
 import gc
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonymizer.errors import Progress
+from anonymizer.loop_cache import PACKAGE, can_write
 from anonymizer.releasing.files import lock_folder, write_file
 
 if TYPE_CHECKING:
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 Step = tuple[str, Callable[[], object]]
 """What has to run, in words, and as a function."""
 
-PACKAGE = Path(__file__).parents[1]
 HELP = "import sys; from anonymizer.cli.warm import help_compiling; help_compiling(sys.argv[1])"
 """The program that helps to compile."""
 UNGROWN = "Compiling: a first release of one region"
@@ -45,28 +46,6 @@ BEGUN = "begun: "
 """Before the digest of the sources in the mark, as long as not all of their loops are compiled."""
 WIDTHS = ((10, 2), (10, 300), (250, 300), (300, 2), (300, 250), (300, 300), (10, 0), (300, 0))
 """Values of a column and classes by which codes, classes, and both in one number take 8, 16 or 32 bits; 0: numbers."""
-
-
-def choose_cache() -> None:
-    """Let compiled loops go to a folder of this process where neither the package's folder nor the home can be written
-    to. To be called before numba is imported; it deletes the folder when the process ends."""
-    if os.access(PACKAGE, os.W_OK) or "NUMBA_CACHE_DIR" in os.environ or can_write(Path.home()):
-        return
-    import atexit
-    import shutil
-
-    folder = tempfile.mkdtemp(prefix="copse-loops-")
-    os.environ["NUMBA_CACHE_DIR"] = folder
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-
-
-def can_write(folder: Path) -> bool:
-    """Return True when a file can be made in a folder."""
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
 
 
 def mark_path() -> Path:
@@ -82,7 +61,8 @@ def sources() -> str:
     """Return a digest of all that compiled loops depend on: their sources, and the compiler."""
     texts = [path.read_bytes() for path in sorted(PACKAGE.rglob("*.py"))]
     compiler = f"{sys.version} numba {version('numba')} numpy {version('numpy')}".encode()
-    return hashlib.sha256(compiler + b"".join(text for text in texts if b"njit" in text)).hexdigest()
+    loops = [text for text in texts if re.search(rb"^(@|def )njit", text, re.MULTILINE)]
+    return hashlib.sha256(compiler + b"".join(loops)).hexdigest()
 
 
 def is_compiled() -> bool:
@@ -265,7 +245,7 @@ def first_tree() -> list[Step]:
 
 def first_release() -> list[Step]:
     """Return what loads the loops of the release of a sample: of one that needs no loops of trees, and of the usual."""
-    from anonymizer.pipeline import run_flow
+    from anonymizer.result import run_flow
 
     return [
         (UNGROWN, lambda: run_flow(first_flow().but(min_leaf=FEW))),
@@ -306,9 +286,9 @@ def steps_of(title: str, table: "pd.DataFrame") -> list[Step]:
     import numpy as np
 
     from anonymizer.flow import Flow
-    from anonymizer.pipeline import run_flow
     from anonymizer.reading.profile import suggest
     from anonymizer.releasing.generalize import GENERALIZERS
+    from anonymizer.result import run_flow
 
     schema = suggest(table)
     grouping = "error-digression" if schema.by_numbers else "error-risk"

@@ -27,11 +27,17 @@ KINDS = (
     "repeats", "risk", "rows together", "same people", "together", "unchanged", "unchanged together",
 )  # fmt: skip
 """What findings there are, by what stands in their keys before the columns or figures."""
+TOGETHER = (
+    ("not counted", "not-counted"), ("limits", "limits"), ("promised", "promised"), ("nobody", "nobody"),
+    ("the same groups", "same-groups"), ("", "below"),
+)  # fmt: skip
+"""What a finding about several releases is called, by the words that its key goes on with."""
 
 
 def kind_of_key(key: object) -> str:
-    """Return which of :data:`KINDS` a key is of, by its text alone; "" for what is no key."""
+    """Return which of :data:`KINDS` a key or a name is of, by its text alone; "" for what is neither."""
     before = str(key).partition(":")[0]
+    before = before if before in KINDS else before.replace("-", " ")
     first = before.partition(" ")[0]
     return before if before in KINDS else first if first in ("holds", "repeats") and ":" in str(key) else ""
 
@@ -119,6 +125,20 @@ class Finding:
     reason: str = ""
 
     @property
+    def name(self) -> str:
+        """A short name that stays when a figure changes or a column comes: ``unchanged``, ``identifying:name``. A
+        reason that is given to a name is for every finding of that name."""
+        kind, _, rest = self.key.partition(": ")
+        word = kind.replace(" ", "-")
+        if kind == "together":
+            return f"{word}:{next(name for start, name in TOGETHER if rest.startswith(start))}"
+        if kind == "unchanged" or (kind == "levels of one person" and len(self.columns) > 1) or not rest:
+            return word
+        if kind.startswith("repeats "):
+            word = "repeats"
+        return f"{word}:{csv_names(self.columns[:1] if kind == 'computed' else self.columns)}"
+
+    @property
     def is_open(self) -> bool:
         """True when it keeps the release from leaving: nobody gave a reason."""
         return self.severity is Severity.STOPS and not self.reason
@@ -126,6 +146,7 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready: for those who may see the original."""
         return {
+            "name": self.name,
             "key": self.key,
             "severity": self.severity.value,
             "figure": self.figure,
@@ -143,20 +164,22 @@ class Gate:
     findings: tuple[Finding, ...]
 
     def with_reasons(self, reasons: Mapping[str, str]) -> "Gate":
-        """Return the gate with the steward's reasons, by key; a text of fewer than :data:`FEWEST_WORDS` words is none,
-        and a reason for what is no finding is not used."""
+        """Return the gate with the steward's reasons, by name or key; a text of fewer than :data:`FEWEST_WORDS` words
+        is none, and a reason for what is no finding is not used."""
         texts = {key: " ".join(text.split()) for key, text in reasons.items() if is_reason(text)}
-        return Gate(tuple(replace(finding, reason=texts.get(finding.key, "")) for finding in self.findings))
+        named = ((one, texts.get(one.key) or texts.get(one.name, "")) for one in self.findings)
+        return Gate(tuple(replace(one, reason=reason) for one, reason in named))
 
     def unused(self, reasons: Mapping[str, str]) -> list[str]:
-        """Return the keys of reasons that are of no finding here, though another table or setting may have it.
+        """Return the names or keys of reasons that are of no finding here, though another table or setting may have it.
 
         Raises :class:`ParameterError` for a key that no finding ever has, and a reason that says too little.
         """
-        own = [finding.key for finding in self.findings]
+        names = list(dict.fromkeys(finding.name for finding in self.findings))
+        own = {*names, *(finding.key for finding in self.findings)}
         for key, text in reasons.items():
             if key not in own and kind_of_key(key) not in KINDS:
-                remedy = f"The findings are: {'; '.join(own)}." if own else "Leave the reason out."
+                remedy = f"The findings are: {'; '.join(names)}." if names else "Leave the reason out."
                 raise ParameterError(f"There is no finding {key!r}.", value=key, remedy=remedy)
             if not is_reason(text):
                 remedy = f"Write at least {FEWEST_WORDS} words."
@@ -231,6 +254,11 @@ class Several:
     def keys(self) -> tuple[str, ...]:
         """Their keys."""
         return tuple(finding.key for finding in self.findings)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their short names."""
+        return tuple(dict.fromkeys(finding.name for finding in self.findings))
 
     @property
     def key(self) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -64,13 +64,13 @@ def repeated(
     left = [c for c in left if c.role is Role.PERSON or tells_apart(of[c.name])]
     if not left:
         return
-    values = {column.name: [words_of(value) for value in distinct[column.name][0]] for column in left}
+    people = [(column, Words.of([words_of(value) for value in distinct[column.name][0]])) for column in left]
     for name in schema.released:
         if of[name].kind is Kind.DATE or name in but:
             continue
         spelled = [words_of(value) for value in distinct[name][0]]
-        for column in left:
-            rows = rows_with(table, name, column.name, spelled, values[column.name], distinct)
+        for column, words in people:
+            rows = rows_with(table, name, column.name, spelled, words, distinct)
             if rows:
                 yield Finding(
                     f"repeats {column.name}: {name}",
@@ -89,25 +89,45 @@ def tells_apart(fact: ColumnFacts) -> bool:
     return fact.distinct_share >= DIFFERENT or (names and len(fact.looked_at) > 0)
 
 
+class Words(NamedTuple):
+    """The words of a column that is left out.
+
+    ``whole``: the values that mean one person, as one text each, ``sizes`` of so many words, of which ``heads`` are the
+    first; ``single``: the values of one word; ``telling``: the long words; ``own``: those of each value.
+    """
+
+    whole: set[str]
+    sizes: set[int]
+    heads: set[str]
+    single: set[str]
+    telling: set[str]
+    own: list[set[str]]
+
+    @classmethod
+    def of(cls, values: list[list[str]]) -> "Words":
+        """Return the words of a column, whose different values have these."""
+        means = [words for words in values if is_telling(words)]
+        telling = {word for words in values for word in words if len(word) >= SHORTEST}
+        return cls(
+            {" ".join(words) for words in means}, {len(words) for words in means},
+            {words[0] for words in means}, {words[0] for words in values if len(words) == 1}, telling,
+            [telling.intersection(words) for words in values],
+        )  # fmt: skip
+
+
 def rows_with(
-    table: pd.DataFrame, name: str, left: str, spelled: list[list[str]], values: list[list[str]],
-    distinct: Mapping[str, Distinct],
-) -> int:  # fmt: skip
-    """Return how many rows hold a value of a column that is left out. ``spelled``, ``values``: the words
-    of each different value of the released column and of that one."""
-    means = [words for words in values if is_telling(words)]
-    whole, sizes = {" ".join(words) for words in means}, {len(words) for words in means}
-    heads = {words[0] for words in means}
+    table: pd.DataFrame, name: str, left: str, spelled: list[list[str]], people: Words, distinct: Mapping[str, Distinct]
+) -> int:
+    """Return how many rows hold a value of a column that is left out. ``spelled``: the words of each different value of
+    the released column; ``people``: those of the column that is left out."""
+    whole, sizes, heads, single, telling = people.whole, people.sizes, people.heads, people.single, people.telling
     holds = [not heads.isdisjoint(words) and not whole.isdisjoint(runs_of(words, sizes)) for words in spelled]
     place = places_of(table[name], distinct[name][0])
     rows = np.append(np.array(holds, np.bool_), False)[place]
-    single = {words[0] for words in values if len(words) == 1}
-    telling = {word for words in values for word in words if len(word) >= SHORTEST}
     notes = [telling.intersection(words) if len(words) > 1 or single.issuperset(words) else set() for words in spelled]
     if any(notes):
-        own = [telling.intersection(words) for words in values]
         whose = places_of(table[left], distinct[left][0])
-        mine, chance = (common_words(notes, place, own, who) for who in (whose, np.roll(whose, len(whose) // 2)))
+        mine, chance = (common_words(notes, place, people.own, who) for who in (whose, np.roll(whose, len(whose) // 2)))
         often, by_chance = (Counter(word for _, word in some) for some in (mine, chance))
         rows[[row for row, word in mine if often[word] > CHANCE * by_chance[word]]] = True
     return int(rows.sum())

@@ -548,7 +548,7 @@ def _rows_of_persons(rows: LedgerRows, n: int) -> NDArray[np.int64]:
 def _require_reasons(findings: Sequence[Finding], reasons: Mapping[str, str]) -> None:
     """Raise :class:`GuaranteeError` for a finding that stops the release and has no reason."""
     for finding in findings:
-        if finding.is_open and finding.key not in reasons:
+        if finding.is_open and not {finding.key, finding.name} & set(reasons):
             raise GuaranteeError(finding.sentence, remedy="Repair it, or give a reason for it, and try again.")
 
 

@@ -26,6 +26,8 @@ from anonymizer.releasing.files import replace_folder, write_file
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION
 
+LAYOUT = 1
+"""The layout of a manifest."""
 MANIFEST, DICTIONARY = "manifest.json", "dictionary.json"
 PART = re.compile(r"part-[0-9]{5,9}\.parquet")
 GROUP = 1 << 17
@@ -227,6 +229,7 @@ def write_manifest(folder: Path | Packing, parts: Sequence[Part], entries_of_col
     dictionary = _json(entries_of_columns)
     _write(folder, DICTIONARY, dictionary)
     entries: dict[str, Any] = {
+        "layout": LAYOUT,
         "software": {"name": "Copse", "version": VERSION},
         "rows": sum(part.rows for part in parts),
         "parts": [{"name": part.name, "rows": part.rows, "sha256": part.sha256} for part in parts],

@@ -48,6 +48,7 @@ from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.values import ROWS, CodedColumn
 from anonymizer.plan.plan import Plan, stated_reading
 from anonymizer.provenance.report import (
+    LAYOUT,
     commitment,
     ledger_figures,
     ledger_sentence,
@@ -125,6 +126,7 @@ class FilesResult:
         key = secrets.token_hex(32)
         ways = WRITINGS[self.settings.writing], NUMBERS[self.settings.numbers]
         return {
+            "layout": LAYOUT,
             "software": {"name": "Copse", "version": VERSION},
             "passed": self.verification.passed,
             "what_it_is": self.verification.describe(),
@@ -164,7 +166,7 @@ class FilesResult:
             self.parameters,
             reading=stated_reading(self.source.options),
             release={"input": str(self.source.source), "engine": self.engine},
-            answers={finding.key: finding.reason for finding in self.gate.findings if finding.reason},
+            answers={finding.name: finding.reason for finding in self.gate.findings if finding.reason},
         )
 
     def to_json(self) -> str:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,7 +34,6 @@ from anonymizer.measuring.coefficients import Agreement
 from anonymizer.measuring.two_way import TwoWay
 from anonymizer.measuring.utility import Utility
 from anonymizer.measuring.weighted import Weighted
-from anonymizer.plan.plan import Plan, reading_keys
 from anonymizer.provenance.again import SHORT_PATH, command_line, parameter_words, python_lines, reading_words
 from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING
@@ -47,7 +46,13 @@ from anonymizer.settings import SETTINGS, name_of
 from anonymizer.values import share
 from anonymizer.version import VERSION
 
+if TYPE_CHECKING:
+    from anonymizer.plan.plan import Plan
+
 PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "scipy", "scikit-learn")
+
+LAYOUT = 1
+"""The layout of a report: another number when a program that reads it must be changed."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +162,10 @@ class Report:
         )
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> "Plan":
         """What was decided, as a plan that makes the run again."""
+        from anonymizer.plan.plan import Plan, reading_keys
+
         run = self.provenance
         reports = [name for option, name in run.keeps if option == "--earlier"]
         ledger = next((name for option, name in run.keeps if option == "--ledger"), "")
@@ -171,12 +178,13 @@ class Report:
             run.parameters,
             reading=reading_keys(run.read_with),
             release=release | others,
-            answers={finding.key: finding.reason for finding in self.gate.findings if finding.reason},
+            answers={finding.name: finding.reason for finding in self.gate.findings if finding.reason},
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready; the same order every time."""
         return {
+            "layout": LAYOUT,
             "software": {"name": "Copse", "version": VERSION},
             "passed": self.verification.passed,
             "what_it_is": self.verification.describe(),
@@ -325,7 +333,7 @@ def report_of(
     together. ``worst``: the worst group of the pruned tree by each figure. ``gate``: with the reasons that were given.
     ``reading``: how the table came in; ``keeps``: as of :class:`Provenance`.
     """
-    reasons = {finding.key: finding.reason for finding in gate.findings if finding.reason}
+    reasons = {finding.name: finding.reason for finding in gate.findings if finding.reason}
     return Report(
         provenance=provenance(schema, parameters, encoded.n_records, reading, reasons=reasons, keeps=keeps),
         made=made,

@@ -94,8 +94,9 @@ FIELDS = {
     ),
 }  # fmt: skip
 """The fields of the steward's report in a packet, by where they stand."""
-MORE_FIELDS = ("sets", "sets_sha256", "keeps")
-"""Fields that it has beside these where sets have short names, or groups keep earlier releases."""
+MORE_FIELDS = ("layout", "sets", "sets_sha256", "keeps")
+"""Fields that it has beside these: a layout, but in packets of before; and others where sets have short names or
+groups keep earlier releases."""
 
 
 def formats_of(variables: Iterable[Variable]) -> tuple[str, ...]:

@@ -77,14 +77,14 @@ def test_what_pieces_cannot_do__is_one_line(
 def test_a_large_file__is_read_in_pieces_and_it_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from anonymizer.cli import files
+    from anonymizer.cli import engine
 
     table = people(600)
     table.to_parquet(tmp_path / "in.parquet", index=False)
     table.to_csv(tmp_path / "in.csv", index=False)
     roles = [*ROLES[:4], "--keep", "ward", "--grouping", "least", "--generalizer", "uniform"]
-    monkeypatch.setattr(files, "LARGE", 600)
-    monkeypatch.setattr(files, "LARGE_TEXT", 1)
+    monkeypatch.setattr(engine, "LARGE", 600)
+    monkeypatch.setattr(engine, "LARGE_TEXT", 1)
     for number, (source, says) in enumerate(
         (
             (tmp_path / "in.parquet", "600 rows: the table is read in pieces (--engine local)"),
@@ -99,7 +99,7 @@ def test_a_large_file__is_read_in_pieces_and_it_is_said(
     assert run("anonymize", tmp_path / "in.parquet", *roles, "--out", tmp_path / "large.csv") == 0
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "--engine" in line]
     assert line.startswith("600 rows: the table is read as one, in memory (--engine memory). In pieces")
-    monkeypatch.setattr(files, "LARGE", 601)
+    monkeypatch.setattr(engine, "LARGE", 601)
     assert run("anonymize", tmp_path / "in.parquet", *roles, "--out", tmp_path / "one.csv") == 0
     assert "--engine" not in capsys.readouterr().err
 

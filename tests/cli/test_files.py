@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from anonymizer.cli.inputs import read_apart
 from anonymizer.cli.main import main
-from anonymizer.cli.options import read_apart
 from anonymizer.errors import ReadError
 from anonymizer.reading.options import MIB
 from tests.conftest import run_python

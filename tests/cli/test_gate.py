@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from anonymizer.cli.inputs import require_roles
 from anonymizer.cli.main import main
-from anonymizer.cli.options import require_roles
 from anonymizer.errors import SchemaError
+from anonymizer.gate.finding import Finding, Gate, Severity, kind_of_key
 from anonymizer.reading.samples import hospital, visits
 from anonymizer.schema import Schema
 
@@ -20,6 +21,7 @@ ROLES = [
     "--identifying", "email,postcode,marital_status,occupation", "--keep", "name", "--generalizer", "uniform",
 ]  # fmt: skip
 KEYS = ["identifying: name", "unchanged: name"]
+NAMES = ["identifying:name", "unchanged"]
 Capture = pytest.CaptureFixture[str]
 
 
@@ -47,7 +49,7 @@ def test_names_kept_by_mistake__are_written_for_a_typed_reason_only(capsys: Capt
     assert "2 risks are open." in output
     assert "Not written: not ready to release." in output
     options = [shlex.split(line.partition("; or ")[2])[0] for line in output.splitlines() if "=WHY" in line]
-    assert options == [f"--reason={key}=WHY" for key in KEYS]
+    assert options == [f"--reason={name}=WHY" for name in NAMES]
     assert make("--out", "out.csv", options[0].replace("WHY", WHY)) == 1
     assert not files()
     reasons = [option.replace("WHY", WHY) for option in options]
@@ -75,7 +77,7 @@ def test_check__prints_every_finding_and_writes_nothing(capsys: Capture) -> None
     described = json.loads(capsys.readouterr().out)
     assert described["passed"] is False
     assert [f["key"] for f in described["findings"] if f["severity"] == "stands in the way"] == KEYS
-    reasons = [f"--reason={key}={WHY}" for key in KEYS]
+    reasons = [f"--reason={KEYS[0]}={WHY}", f"--reason={NAMES[1]}={WHY}"]
     assert make("--check", *reasons) == 0
     assert "Ready to release: 2 reasons given." in capsys.readouterr().out
     words = [word.replace("email,", "name,email,") for word in ROLES if word not in ("--keep", "name")]
@@ -83,7 +85,7 @@ def test_check__prints_every_finding_and_writes_nothing(capsys: Capture) -> None
 
 
 @pytest.mark.parametrize(
-    ("reason", "says"), [("no key at all here", "Write it as KEY=TEXT"), (f"{KEYS[0]}=too short", "says too little")]
+    ("reason", "says"), [("no key at all here", "Write it as NAME=TEXT"), (f"{KEYS[0]}=too short", "says too little")]
 )
 def test_reason_that_is_none__is_refused(reason: str, says: str, capsys: Capture) -> None:
     assert make("--out", "out.csv", "--reason", reason) == 2
@@ -103,7 +105,7 @@ def test_reason_for_what_is_never_found__is_refused_with_the_keys_that_there_are
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert "no finding 'nosuchfinding'" in error
-    assert all(key in error for key in KEYS)
+    assert all(name in error for name in NAMES)
     assert WHY not in error
     assert not files()
 
@@ -171,3 +173,32 @@ def test_harmless_level__is_no_value_for_l(capsys: Capture) -> None:
     assert "distinct l-diversity of diagnosis" in capsys.readouterr().out
     assert make("--harmless", "age=30") == 2
     assert "'age' has no sensitive levels" in capsys.readouterr().err
+
+
+def test_last_reason__counts_however_it_is_said(capsys: Capture) -> None:
+    first, last = f"{KEYS[0]}=an older reason of ours", f"{NAMES[0]}=a newer reason of ours"
+    for reasons, wins in (((first, last), "a newer"), ((last, first), "an older")):
+        make("--check", "--json", *(f"--reason={reason}" for reason in reasons))
+        findings = json.loads(capsys.readouterr().out)["findings"]
+        assert {one["name"]: one["reason"] for one in findings}[NAMES[0]] == f"{wins} reason of ours"
+
+
+def test_names_of_findings__stay_and_are_short() -> None:
+    for key, columns, name in (
+        ("identifying: name", ("name",), "identifying:name"),
+        ("unchanged: name, age", ("name", "age"), "unchanged"),
+        ("follows: job, age", ("job", "age"), "follows:job,age"),
+        ("computed: a, b, c", ("a, b", "c"), 'computed:"a, b"'),
+        ("together: 3 of 100 below 10 with out.csv", (), "together:below"),
+        ("together: limits with out.csv: l", (), "together:limits"),
+        ("together: not counted with entry 4 of the ledger", (), "together:not-counted"),
+        ("ends of one person: age", ("age",), "ends-of-one-person:age"),
+        ("repeats name: note", ("note", "name"), "repeats:note,name"),
+        ("risk", ("age",), "risk"),
+    ):
+        finding = Finding(key, Severity.STOPS, "", "", columns=columns)
+        assert finding.name == name
+        assert kind_of_key(name) == kind_of_key(key)
+        gate = Gate((finding,))
+        assert gate.unused({name: WHY}) == gate.unused({key: WHY}) == []
+        assert gate.with_reasons({name: WHY}).open == gate.with_reasons({key: WHY}).open == ()

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.cli.main import commands, main
+from anonymizer.cli.commands import commands
+from anonymizer.cli.main import main
 from anonymizer.releasing.files import write_file
 from tests.conftest import ROOT
 from tests.waiting import PATIENCE

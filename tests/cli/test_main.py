@@ -172,7 +172,7 @@ def test_a_failing_release__is_not_written_without_a_reason(generalizer: str, ca
 @pytest.mark.parametrize("generalizer", LOOSE)
 def test_a_failing_release__is_written_with_a_reason_that_the_report_keeps(generalizer: str, capsys: Capture) -> None:
     words = ["--generalizer", generalizer, "--out", "out.csv", "--report", "report.json"]
-    assert make(*words, "--override", " agreed with the board ") == 1
+    assert make(*words, "--override", " agreed with the board ") == 0
     assert "Written: out.csv" in capsys.readouterr().out
     report = json.loads(Path("report.json").read_text("utf-8"))
     assert report["override"] == "agreed with the board"
@@ -194,7 +194,8 @@ def test_a_reason_that_was_not_needed__is_not_kept() -> None:
 def test_verify__agrees_with_the_run(generalizer: str, ending: str, capsys: Capture) -> None:
     status = make("--generalizer", generalizer, "--out", f"out.{ending}", "--override", "a test", "--json")
     made = {check["name"]: check for check in json.loads(capsys.readouterr().out)["verification"]["checks"]}
-    assert status == (0 if generalizer not in LOOSE else 1)
+    assert status == 0, "a check that fails is overridden"
+    status = 0 if generalizer not in LOOSE else 1
 
     alone = ["verify", f"out.{ending}", *CHECKED, "--k", "5", "--json"]
     assert main(alone) == status
@@ -307,10 +308,10 @@ BAD = {
     "kind of no column": (["anonymize", "people.csv", *ROLES, "--kinds", "nope=numeric"], "no column 'nope'"),
     "text as numbers": (["anonymize", "people.csv", *ROLES, "--kinds", "sex=numeric"], "'sex'"),
     "unknown encoding": (["anonymize", "people.csv", *ROLES, "--encoding", "utf-99"], "utf-99"),
-    "no schema there": (["anonymize", "people.csv", "--schema", "nope.json"], "nope.json cannot be opened as a schema"),
+    "no schema there": (["anonymize", "people.csv", "--schema", "nope.json"], "nope.json cannot be opened"),
     "no schema inside": (["anonymize", "people.csv", "--schema", "people.csv"], "This is no schema"),
-    "an unknown command": (["publish", "people.csv"], "cannot be 'publish'. Choose among anonymize,"),
-    "nothing": ([], "required: command"),
+    "an unknown command": (["publish", "people.csv"], "There is no command publish."),
+    "nothing": ([], "No command is named."),
     "verify no such file": (["verify", "nope.csv", *CHECKED], "cannot be opened"),
     "verify no roles": (["verify", "people.csv"], "No column is quasi-identifying"),
     "verify unknown column": (["verify", "people.csv", "--quasi-identifying", "nope"], "no column 'nope'"),
@@ -341,7 +342,7 @@ def test_bad_input__is_one_line_and_status_2(name: str, capsys: Capture) -> None
 
 def test_help_names_every_choice(capsys: Capture) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["anonymize", "--help"])
+        main(["anonymize", "--help-all"])
     assert ended.value.code == 0
     output = capsys.readouterr().out
     assert [name for name in GENERALIZERS if name not in output] == []
@@ -409,7 +410,7 @@ def test_column_that_nobody_mentioned__is_refused_when_it_tells_people_apart(cap
         )
         == 1
     )
-    assert "identifying: name=WHY" in capsys.readouterr().out
+    assert "identifying:name=WHY" in capsys.readouterr().out
     assert not files()
     assert main(["anonymize", "people.csv", *roles, "--keep", "age", "--k", "5"]) == 2
     assert "'age' cannot be kept as it is" in capsys.readouterr().err

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from anonymizer.cli.main import PIPE_CLOSED, commands
+from anonymizer.cli.commands import commands
+from anonymizer.cli.main import PIPE_CLOSED
 from tests.conftest import ROOT
 
 AGE, TOWN, ILL = "âge 🎂", "Straße €", "Ž disease"

@@ -7,8 +7,8 @@ import pandas as pd
 import pyreadstat
 import pytest
 
+from anonymizer.cli.inputs import reading_of
 from anonymizer.cli.main import main, parsed
-from anonymizer.cli.options import reading_of
 from anonymizer.cli.typed import READING
 from anonymizer.errors import ParameterError
 from anonymizer.reading.files import USED

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from anonymizer.cli.main import commands, main
-from anonymizer.cli.typed import complaint
+from anonymizer.cli.commands import commands
+from anonymizer.cli.main import main
+from anonymizer.cli.parser import complaint
 from anonymizer.forest.audit import Finding
 from tests.cli.test_main import CHECKED, Capture, folder, make
 
@@ -44,7 +45,7 @@ def test_every_option__has_help() -> None:
         (["--skip", "one"], "--skip takes a whole number, not 'one'."),
         (["--decimal", ";"], "--decimal cannot be ';'. Choose among ., ,."),
         (["--out"], "--out needs a value behind it."),
-        (["--populaton", "x.csv"], "There is no option or argument --populaton x.csv."),
+        (["--populaton", "x.csv"], "There is no option or argument --populaton x.csv. Did you mean --population?"),
         (["--population", "x.csv", "--fraction", "0.1"], "--fraction and --population cannot both be said."),
     ],
 )
@@ -71,7 +72,7 @@ def test_new_database_that_is_not_there__is_said_before_the_run(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("duckdb", reason="DuckDB is not installed")
-    monkeypatch.setattr("anonymizer.cli.main.run_flow", lambda *_: pytest.fail("the run has begun"))
+    monkeypatch.setattr("anonymizer.cli.anonymize.run_flow", lambda *_: pytest.fail("the run has begun"))
     assert make("--out", "duckdb:///new.duckdb?table=t") == 2
     assert "There is no database 'new.duckdb'" in capsys.readouterr().err
 
@@ -103,7 +104,7 @@ def test_audit__says_when_runs_are_too_few(
     main(["audit", "--mode", "paper"])
     assert verdict in capsys.readouterr().out
     main(["audit", "--mode", "paper", "--json"])
-    assert json.loads(capsys.readouterr().out)[0]["enough_runs"] is (verdict != "too few runs to tell")
+    assert json.loads(capsys.readouterr().out)["modes"][0]["enough_runs"] is (verdict != "too few runs to tell")
 
 
 def test_verify__holds_a_file_to_the_limits_of_its_report(capsys: Capture) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from anonymizer.cli.main import commands, main, parsed
+from anonymizer.cli.commands import commands
+from anonymizer.cli.main import main, parsed
 from anonymizer.cli.typed import in_words
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.profile import suggest
@@ -46,11 +47,12 @@ def test_typed__is_what_stands_there_whatever_its_value(command: str) -> None:
     """Every option of every command, with the value that it has when nothing is said where that can be typed."""
     actions = parsers()[command]._actions
     needs = {a.dest: [a.option_strings[0]] if a.option_strings else [] for a in actions if a.required}
-    needs = {dest: [*words, "x"] if dest != "of" else words for dest, words in needs.items()}
+    choices = {a.dest: [*a.choices][0] for a in actions if a.choices}
+    needs = {dest: [*words, choices.get(dest, "x")] if dest != "of" else words for dest, words in needs.items()}
     bare = [word for words in needs.values() for word in words]
     assert not parsed([command, *bare]).typed - set(needs) - {"command", "run", "reads", "writes"}
     for action in actions:
-        if not action.option_strings or action.dest == "help":
+        if not action.option_strings or action.dest in ("help", "help_all"):
             continue
         usual = action.default if isinstance(action.default, str | int | float) else "1"
         value = [*action.choices][0] if action.choices else usual
@@ -66,7 +68,7 @@ def test_typed__is_what_stands_there_whatever_its_value(command: str) -> None:
     ("stated", "typed", "value"),
     [
         ({"k": 3}, ["--k", "10"], {"k": 10}),
-        ({"generalizer": "uniform"}, ["--gen", "pack"], {"generalizer": "pack"}),
+        ({"generalizer": "uniform"}, ["--generalizer", "pack"], {"generalizer": "pack"}),
         ({"generalizer": "uniform"}, ["--polish"], {"generalizer": "polish"}),
         ({"suppression": 0.05, "k": 5}, ["--suppression", "0"], {"suppression": 0.0}),
         ({"min_leaf": 5}, ["--min-leaf", "2"], {"min_leaf": 2}),

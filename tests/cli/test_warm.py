@@ -17,7 +17,7 @@ from numba.core.errors import NumbaError
 from anonymizer import loops
 from anonymizer.cli import warm
 from anonymizer.cli.main import main
-from anonymizer.cli.options import ProgressBar
+from anonymizer.cli.output import ProgressBar
 from anonymizer.loops import CPUCodeLibrary, CPUContext, Dispatcher, IndexDataCacheFile
 from anonymizer.releasing.files import lock_folder
 from tests.waiting import PATIENCE
@@ -134,16 +134,18 @@ def test_load_loops__compiles_only_what_was_not(package: Path, monkeypatch: pyte
 
 
 def test_commands__compile_first_and_say_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     calls: list[str] = []
-    monkeypatch.setattr("anonymizer.cli.main.is_compiled", lambda: False)
-    monkeypatch.setattr("anonymizer.cli.main.compile_loops", lambda show: calls.append("compiled"))
+    table = str(tmp_path / "table.csv")
+    Path(table).write_text("a\n", "utf-8")
+    monkeypatch.setattr("anonymizer.cli.compiling.is_compiled", lambda: False)
+    monkeypatch.setattr("anonymizer.cli.compiling.compile_loops", lambda show: calls.append("compiled"))
     assert main(["compile"]) == 0
-    assert main(["verify", "no such file", "--quasi-identifying", "a"]) == 2
+    assert main(["verify", table, "--quasi-identifying", "b"]) == 2
     assert calls == ["compiled"], "a file alone is checked without loops"
     assert "once after every update" in capsys.readouterr().err
-    assert main(["verify", "no such file", "--quasi-identifying", "a", "--original", "none"]) == 2
+    assert main(["verify", table, "--quasi-identifying", "b", "--original", table]) == 2
     monkeypatch.setattr("anonymizer.cli.app.dashboard", lambda: calls.append("opened") or "no such folder")
     assert main(["app"]) == 2
     assert calls == ["compiled", "compiled", "opened"], "the dashboard compiles beside its server"

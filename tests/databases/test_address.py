@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from anonymizer.cli.options import ask_password
+from anonymizer.cli.inputs import ask_password
 from anonymizer.databases.address import (
     PASSWORD,
     Address,

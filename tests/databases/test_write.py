@@ -12,7 +12,8 @@ import pytest
 
 from anonymizer.cells import Cell
 from anonymizer.checking.verify import Verification, verify
-from anonymizer.cli.main import ending_of, main, write_out
+from anonymizer.cli.anonymize import ending_of, write_out
+from anonymizer.cli.main import main
 from anonymizer.databases.address import Address, address_from
 from anonymizer.databases.driver import Driver
 from anonymizer.databases.read import read_plain, request_of

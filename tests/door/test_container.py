@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from anonymizer.cli.app import PACKAGE
 from anonymizer.cli.operating import CHOICES
-from anonymizer.cli.warm import MARK, PACKAGE, is_compiled, sources
+from anonymizer.cli.warm import MARK, is_compiled, sources
 from tests.conftest import ROOT, free_port
 
 TEXT = (ROOT / "Containerfile").read_text("utf-8")

@@ -189,7 +189,7 @@ def test_a_scheduler_elsewhere_that_is_lost__is_one_sentence(
 ) -> None:  # fmt: skip
     import dask.config
 
-    monkeypatch.setattr("anonymizer.cli.main.is_compiled", lambda: True)  # or it says that it compiles
+    monkeypatch.setattr("anonymizer.cli.compiling.is_compiled", lambda: True)  # or it says that it compiles
     folder, schema = source
     place, keys = tmp_path / "place", tmp_path / "keys"
     place.mkdir()

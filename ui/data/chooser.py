@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from anonymizer.cli.files import look_how_large
+from anonymizer.cli.engine import look_how_large
 from anonymizer.errors import AnonymizerError, ReadError
 from anonymizer.partitions.places import DELIMITED, PARQUET
 from anonymizer.reading.files import endings

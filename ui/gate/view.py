@@ -141,7 +141,7 @@ def ways(ws: Workspace, finding: Several, number: int, page: str, prices: Prices
         ws.state(GateState).writing = finding.key
 
     def withdraw() -> None:
-        ws.reasons = {key: text for key, text in ws.reasons.items() if key not in finding.keys}
+        ws.reasons = {key: text for key, text in ws.reasons.items() if key not in (*finding.keys, *finding.names)}
 
     with st.container(width=WAYS, gap=5, key=f"ways-{number}"):
         if finding.reason:
