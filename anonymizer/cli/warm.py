@@ -229,6 +229,7 @@ def steps() -> list[Step]:
     work += steps_of("numbers", employees()) + steps_of("a larger table", hospital()) + steps_of("persons", visits(200))
     for values, classes in WIDTHS[1:]:
         work.append(step_of_width(values, classes))
+    work.append(("Compiling: groups under limits", group_under_limits))
     work.append(("Compiling: trees of rows in pieces", grow_in_pieces))
     work.append(("Compiling: codes of numbers", code_numbers))
     work.append(("Compiling: chances of linking", check_links))
@@ -326,6 +327,12 @@ def made_up(values: int, classes: int) -> tuple["pd.DataFrame", "Schema"]:
     columns = {"x": place % values, "y": place * 7 % 31, "first": first, "second": label, "who": place // 2}
     table = pd.DataFrame(columns)
     return table, Schema.of(table, quasi_identifying=["x", "y"], sensitive=["first", "second"], person="who")
+
+
+def group_under_limits() -> None:
+    """Pack and polish groups that keep a limit on values, which are merged where packing cannot keep it."""
+    for generalizer in ("pack", "polish"):
+        first_flow().but(generalizer=generalizer, l=3).compute("parts")
 
 
 def grow_in_pieces() -> None:
