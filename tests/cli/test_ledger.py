@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from anonymizer.cli import files
+from anonymizer.cli import engine
 from anonymizer.cli.main import main
 from anonymizer.databases.sqlite import SQLite
 from anonymizer.digests import digest
@@ -328,13 +328,13 @@ def test_pieces__keep_no_earlier_groups_and_say_so_before_any_work(capsys: Captu
 
 
 def test_entry__whose_folder_was_not_written_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    work = files.call_in_child
+    work = engine.call_in_child
 
     def killed(*arguments: Any, **words: Any) -> None:
         work(*arguments, **words)
         raise ReadError("The process that read in was ended.")
 
-    monkeypatch.setattr(files, "call_in_child", killed)
+    monkeypatch.setattr(engine, "call_in_child", killed)
     assert in_pieces("y1") == 2
     assert "Entry 2 of the ledger register was written, and its file was not." in capsys.readouterr().err
     assert main(["ledger", "withdraw", "register", "--entry", "2", "--why", "it was never written"]) == 0

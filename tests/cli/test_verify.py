@@ -401,6 +401,7 @@ def test_several_files__refuse_what_is_of_one(more: list[str], problem: str, cap
     for name in ("one.csv", "two.csv"):
         Path(name).write_text("age,diagnosis\n" + '"[1, 9]",flu\n' * 20, "utf-8")
     assert main(["verify", "one.csv", "two.csv", *roles]) == 0
+    Path("r.json").write_text("{}", "utf-8")
     assert main(["verify", "one.csv", more[0], *roles, *more[1:]]) == 2
     assert problem in capsys.readouterr().err
 

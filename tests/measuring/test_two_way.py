@@ -71,7 +71,8 @@ def test_two_way__without_a_pair() -> None:
     assert (answer.mean, answer.worst) == (None, None)
     assert json.dumps(answer.to_dict()) == (
         '{"rows_in_another_cell": null, "read_evenly": null, "one_way_tables_alone": null, '
-        '"hellinger_distance": null, "range_counts": null, "most": null}'
+        '"hellinger_distance": null, "range_counts": null, "single_columns": {"hellinger_distance": 0.0, '
+        '"kullback_leibler_bits": 0.0, "rank_loss": 0.33333333333333326}, "most": null}'
     )
 
 

@@ -75,7 +75,8 @@ def test_verify__writes_the_page_to_a_free_name(tmp_path: Path, capsys: Capture)
     assert path.read_bytes() == recipient_page()
     assert main(["verify", "--page", str(path)]) == 2
     assert "is there already" in capsys.readouterr().err
-    assert main(["verify", "release.csv", "--page", str(tmp_path / "another.html")]) == 2
+    (tmp_path / "release.csv").write_text("a\n1\n", "utf-8")
+    assert main(["verify", str(tmp_path / "release.csv"), "--page", str(tmp_path / "another.html")]) == 2
     assert "verifies nothing" in capsys.readouterr().err
     assert not (tmp_path / "another.html").exists()
 
