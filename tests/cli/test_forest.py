@@ -81,7 +81,7 @@ def test_forest_command__bad_input(nursery: str, options: list[str], capsys: pyt
 def test_audit_command(capsys: pytest.CaptureFixture[str]) -> None:
     modes = ["--mode", "strict", "--mode", "scorecard"]
     assert main(["audit", *modes, "--runs", "100", "--seed", "1", "--json"]) == 0
-    findings = json.loads(capsys.readouterr().out)
+    findings = json.loads(capsys.readouterr().out)["modes"]
     assert [finding["mode"] for finding in findings] == ["strict", "scorecard"]
     assert [finding["violated"] for finding in findings] == [False] * 2
     assert all(finding["lower_bound"] <= finding["epsilon"] for finding in findings)

@@ -269,7 +269,7 @@ def test_names_kept_by_mistake__cannot_be_written_without_a_reason(tmp_path: obj
         part.release.to_bytes()
     for reason, says in (
         ({keys[0]: WHY, keys[1]: "two words"}, "says too little"),
-        ({"identifing: pupil": WHY}, "no finding 'identifing: pupil'.*The findings are:.*identifying: pupil"),
+        ({"identifing: pupil": WHY}, "no finding 'identifing: pupil'.*The findings are:.*identifying:pupil"),
     ):
         with pytest.raises(ParameterError, match=says):
             anonymize(table, schema, k=5, generalizer="uniform", reasons=reason)
