@@ -153,9 +153,6 @@ def parts_of(group: NDArray[np.int64]) -> Parts:
     return Parts(np.unique(group, return_inverse=True)[1].astype(np.int64), len(np.unique(group)), none, none)
 
 
-GENERALIZERS |= {"median": median, "mdav": mdav, "k-member": k_member}
-
-
 def print_table(name: str, options: argparse.Namespace) -> dict[str, int]:
     """Print every way of one table at each k; returns how often packed and polished groups are ahead of baselines."""
     table, schema = made_up(name) if name in MADE_UP else limits.TABLES[name].read()
@@ -189,6 +186,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--rows", type=int, default=4_000, help="at most so many of each table")
     parser.add_argument("--ks", type=int, nargs="+", default=[3, 5, 10, 25])
     options = parser.parse_args(arguments)
+    GENERALIZERS.update({"median": median, "mdav": mdav, "k-member": k_member})
     wins = [print_table(name, options) for name in options.tables]
     print(f"\nAhead in both figures, of {len(options.tables) * len(options.ks)} settings:")
     for key in wins[0]:
