@@ -94,7 +94,7 @@ NAMES: dict[str, dict[str, str]] = {
         "divergence": "Shares of one column",
         "correlations": "Correlations",
         "coefficients": "Regressions",
-        "rsd": "Little given away",
+        "rsd": "Keeping numbers secret",
         "error": "Predicting classes",
         **dict.fromkeys(("mape", "rmse", "mae", "r2", "slope"), "Predicting numbers"),
     },

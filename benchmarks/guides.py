@@ -7,7 +7,7 @@
 Medians over secrets. *Detail*: regions with room in a tree that cuts where least is lost; *public*, the default, is the
 same with public ends, and all others have ends that are values. *Papers*:
 error-risk pruning of a tree that the target guides. *Whole*: one region, in no branch of any tree. *Median*:
-median Mondrian. Cross tables and counts over ranges are read by the one-way tables; *guessed*: people whose class is
+median Mondrian. Cross tables and counts over ranges are read by the one-way tables; *guessed*: rows whose class is
 the likeliest of their look-alikes. Tables are read from ``../shared/data``.
 """
 

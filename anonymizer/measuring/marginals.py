@@ -86,12 +86,12 @@ def rank_loss(cell: Cell, encoding: Encoding, records: NDArray[np.int64]) -> flo
     return (1 - w) * ((rank(inside[1]) - rank(inside[0])) / whole if whole > 0 else 0.0) + w
 
 
-def change_of_correlations(encoded: EncodedTable, boxed: BoxedTable, reading: str = "raked") -> float:
+def change_of_correlations(encoded: EncodedTable, boxed: BoxedTable) -> float:
     """Return the mean change of the correlations of two columns of numbers, of the records that are released: of pairs
     with a generalized column, where both vary before and after; NaN without any."""
     there = boxed.box >= 0
     pairs = [
-        numbers_of_column(column, codes[there], boxed, reading)
+        numbers_of_column(column, codes[there], boxed)
         for codes, column in zip(encoded.codes.columns, boxed.columns, strict=True)
         if column.encoding.kind is Kind.NUMERIC
     ]
@@ -113,15 +113,13 @@ Numbers = tuple[Floats, Floats]
 """The number of each record, and how much of it has one."""
 
 
-def numbers_of_column(
-    column: BoxedColumn, codes: NDArray[np.integer], boxed: BoxedTable, reading: str
-) -> tuple[Numbers, Numbers]:
+def numbers_of_column(column: BoxedColumn, codes: NDArray[np.integer], boxed: BoxedTable) -> tuple[Numbers, Numbers]:
     """Return the numbers of the released records in a column, before and after. ``codes`` (n',): theirs."""
     encoding, box = column.encoding, boxed.box[boxed.box >= 0]
     exact = encoding.exact or encoding
     middles = np.append((exact.low + exact.high) / 2, 0.0)
     values = len(encoding.labels)
-    number, present, of_box = column.numbers(boxed.readings.get(encoding.name) if reading == "raked" else None)
+    number, present, of_box = column.numbers(boxed.readings.get(encoding.name))
     before = middles[np.minimum(codes, values)], (codes < values).astype(np.float64)
     return before, (number[of_box[box]], present[of_box[box]])
 

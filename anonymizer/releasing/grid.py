@@ -96,7 +96,7 @@ class Grid:
         if self.step == BANDS:
             return f"public bands, which begin at {', '.join(self.low_text(cell) for cell in range(len(self.low)))}"
         if self.step == VALUES:
-            return "the values themselves, each of which many people have"
+            return "the values themselves, each of which 2k people or more have"
         words = f"whole {self.step}s" if isinstance(self.step, str) else f"steps of {value_text(self.step)}"
         if self.even is not None:
             first, last = self.even

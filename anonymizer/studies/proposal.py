@@ -39,7 +39,7 @@ class Proposal:
 
     ``measure``: "AUC" of classes, "R²" of numbers; ``gain``: its mean difference over folds, and ``error``, the
     standard error of that mean; ``lost``: by what share more detail is lost (GCP); ``guessed``: the difference in
-    the share of people in the release whose class is the likeliest of their look-alikes, ``None`` of numbers.
+    the share of rows of the release whose class is the likeliest of their look-alikes, ``None`` of numbers.
     ``settings``: what makes it.
     """
 
@@ -62,7 +62,7 @@ class Proposal:
         detail = f"{abs(self.lost):.0%} {'more' if self.lost >= 0 else 'less'} detail would be lost."
         if self.guessed is not None:
             direction = "more" if self.guessed >= 0 else "less"
-            detail += f" People in it would be guessed right {abs(100 * self.guessed):.0f} points {direction} often."
+            detail += f" Rows in it would be guessed right {abs(100 * self.guessed):.0f} points {direction} often."
         return f"If the target guided the tree, a model learnt from the release would {points}. {detail}"
 
 
@@ -120,7 +120,7 @@ def folds(encoded: EncodedTable, seed: int) -> Iterator[tuple[Rows, Rows]]:
 
 
 def inside(flow: Flow) -> float:
-    """Return the share of people in a release whose class is the likeliest of their look-alikes."""
+    """Return the share of rows of a release whose class is the likeliest of their look-alikes."""
     classes = np.asarray(flow.encoded.target.codes, np.int64)
     shares = class_shares(classes, flow.class_of, flow.encoded.target.n_classes)
     return float((shares.argmax(axis=1)[flow.class_of] == classes).mean())

@@ -60,15 +60,14 @@ def test_one_value_in_all_rows__loses_nothing_by_ranks() -> None:
     assert marginals(flow.encoded, flow.boxed).ranks == pytest.approx(0.4 / 2)
 
 
-@pytest.mark.parametrize("reading", ["raked", "even"])
-def test_correlations__are_those_of_the_means_of_boxes(reading: str) -> None:
+def test_correlations__are_those_of_the_means_of_boxes() -> None:
     flow = flow_of(2, numbers="range")
     boxed, there = flow.boxed, flow.boxed.box >= 0
     table = flow.table[there]
     after = {}
     for column in boxed.columns[:2]:
         name = column.encoding.name
-        number, present, row = column.numbers(boxed.readings.get(name) if reading == "raked" else None)
+        number, present, row = column.numbers(boxed.readings.get(name))
         after[name] = number[row[boxed.box[there]]], present[row[boxed.box[there]]]
     cost, ones = table["cost"].to_numpy(), np.ones(len(table))
     changes = []
@@ -78,7 +77,7 @@ def test_correlations__are_those_of_the_means_of_boxes(reading: str) -> None:
         changes.append(
             abs(weighted[0, 1] / math.sqrt(weighted[0, 0] * weighted[1, 1]) - table[first].corr(table[second]))
         )
-    assert change_of_correlations(flow.encoded, boxed, reading) == pytest.approx(np.mean(changes), abs=1e-6)
+    assert change_of_correlations(flow.encoded, boxed) == pytest.approx(np.mean(changes), abs=1e-6)
 
 
 def test_rows_left_out__are_in_no_bin_and_lose_all_by_ranks() -> None:

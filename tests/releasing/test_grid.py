@@ -330,7 +330,7 @@ def test_values_that_many_have__are_cells_themselves():
     table = random_table(0, 60).assign(number=np.repeat([1.5, 2.5, 90.0], 20))
     values = grids(flow_of(table, 10))["number"]
     assert (values.step, values.low.tolist(), values.coded) == ("value", [1.5, 2.5, 90], (False, False))
-    assert values.describe() == "the values themselves, each of which many people have"
+    assert values.describe() == "the values themselves, each of which 2k people or more have"
     assert grids(flow_of(table, 11))["number"].step == 2
     assert grids(flow_of(table, 10, grids={"number": [5]}))["number"].step == 5
 

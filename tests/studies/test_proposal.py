@@ -120,7 +120,7 @@ def test_proposal__pays_above_a_point_and_two_errors_and_says_its_price() -> Non
     assert one(0.051, error=0.025).pays
     assert one(0.011).sentence == (
         "If the target guided the tree, a model learnt from the release would gain 1.1 points of AUC. 20% more detail "
-        "would be lost. People in it would be guessed right 9 points more often."
+        "would be lost. Rows in it would be guessed right 9 points more often."
     )
     assert one(-0.02, lost=-0.1, guessed=None).sentence == (
         "If the target guided the tree, a model learnt from the release would lose 2.0 points of AUC. 10% less detail "
