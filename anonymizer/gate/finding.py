@@ -111,8 +111,9 @@ class Finding:
     """One thing to see to.
 
     ``key``: what it is and of which columns, the same as long as both are; a reason is given to it, or to its name.
-    ``figure``: a number and its unit; ``sentence`` and ``detail``: what that means, in words; ``columns``: of which it speaks;
-    ``repairs``: each of which closes it. ``reason``: why the release may leave all the same, as the steward wrote it.
+    ``figure``: a number and its unit; ``sentence`` and ``detail``: what that means, in words; ``columns``: of which it
+    speaks; ``repairs``: each of which closes it. ``reason``: why the release may leave all the same, as the steward
+    wrote it.
     """
 
     key: str
