@@ -363,13 +363,18 @@ class Flow:
 
     @stage(*RELEASE)
     def release(self) -> Release:
-        """The release as it is worked on here: rows of a box together, all else in a secret order."""
+        """The release as it is worked on here: rows of a box together, all else in an order that follows from a secret
+        and from what rows hold, so that sums and ties come out the same each time."""
         s = self.settings
         check_choices(s.generalizer, s.writing, s.numbers)
-        how = s.writing, s.numbers, self.grids, self.rng
+        parts, how = self.parts, (s.writing, s.numbers, self.grids)
+        sequence = self.rng.permutation(len(self.table)) if self.rng else self.sequence
         if not self.left_out:
-            return release_of(self.treated, self.schema, self.encoded, self.parts, *how, self.memory)
-        rest = release_of(self.treated.iloc[self.staying], self.schema, self.remaining, self.parts, *how)
+            return release_of(self.treated, self.schema, self.encoded, parts, *how, sequence, self.memory)
+        place = np.full(len(sequence), -1)
+        place[self.staying] = np.arange(len(self.staying))
+        sequence = place[sequence][place[sequence] >= 0]
+        rest = release_of(self.treated.iloc[self.staying], self.schema, self.remaining, parts, *how, sequence)
         return replace(rest, order=self.staying[rest.order])
 
     @stage(*RELEASE)

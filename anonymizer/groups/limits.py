@@ -21,6 +21,7 @@ from anonymizer.growing.target import ClassTarget, class_shares
 from anonymizer.growing.tree import Tree
 from anonymizer.population.individual import fewest_alike, individual_risk
 from anonymizer.settings import OF_POPULATION, Limits
+from anonymizer.values import plural
 
 SHARE = "share of one person"
 """What the limit on it is called."""
@@ -99,11 +100,11 @@ def too_large_share(person: NDArray[np.int32], share: float) -> GuaranteeError:
     whole = n - rows.sum() + np.minimum(rows, stay[:, None]).sum(axis=1) if len(stay) else stay
     fits = stay[stay <= share * whole * (1 + 1e-9)]
     few = int((rows > share * n * (1 + 1e-9)).sum())
+    several = f"Use a table with at most {plural(int(fits[-1]), 'row')} of each person, or a" if len(fits) else "A"
     return GuaranteeError(
         f"{'1 person owns' if few == 1 else f'{few:,} persons own'} more than {share:.4g} of all rows, up to "
         f"{most / n:.4g}, so no group can keep that share.",
-        remedy=(f"Use a table with at most {fits[-1]:,} rows of each person, or allow" if len(fits) else "Allow")
-        + " a larger share of one person.",
+        remedy=f"{several}llow a larger share of one person.",
     )
 
 

@@ -67,18 +67,11 @@ class Boxes:
             of_record[shared] = parts.n_parts + np.arange(len(shared))
         return cls(parts.n_parts + len(shared), of_record, parts, parts.n_parts + which, parts.part[shared])
 
-    def in_secret_order(self, rng: np.random.Generator) -> tuple[Integers, Integers, Integers]:
-        """Return the records (n,) box by box, in an order that ``rng`` draws of boxes and of the records of each; the
-        boxes that have any, in this order; and how many records each of those has."""
-        from anonymizer.releasing import tier_kernels
-
-        sizes = np.bincount(self.of_record, minlength=self.n)
-        present = rng.permutation(np.flatnonzero(sizes))
-        start, order = np.zeros(self.n, np.int64), np.empty(len(self.of_record), np.int64)
-        start[present] = np.cumsum(sizes[present]) - sizes[present]
-        tier_kernels.gather(self.of_record, start, order)
-        tier_kernels.shuffle(order, sizes[present], rng.random(len(order)))
-        return order, present, sizes[present]
+    def in_order(self, sequence: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return the records (n,) box by box, boxes and the records of each in the order in which they come in
+        ``sequence`` (n,); the boxes that have any, in this order; and how many records each of those has."""
+        place, present = pd.factorize(self.of_record[sequence])
+        return sequence[np.argsort(place, kind="stable")], present, np.bincount(place, minlength=len(present))
 
     def arguments(self) -> tuple[Integers, Integers, Integers, Integers, Integers]:
         """Return the arrays that say which boxes hold a record, as the kernels of hulls take them."""

@@ -5,7 +5,6 @@ Two choices are free of each other: which records share a box (:data:`GENERALIZE
 :mod:`anonymizer.checking.verify` recomputes every promise from the release.
 """
 
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -95,12 +94,14 @@ def generalize(
     seed = seed_of(encoded, read_key()) if rng is None else b""
     coarse = coarsen(encoded, schema, k if numbers == "public" else None)
     how: dict[str, Any] = {"limits": limits, "after": after, "leaf": leaf, "rng": rng or draws(seed, GROUPS)}
-    if rng is None and method not in ORDERLESS:
-        others = (words_of(table[name]) for name in others_of(schema))
-        how["sequence"] = sequence_of(encoded, others, read_key())
+    if rng is None:
+        sequence = sequence_of(encoded, (words_of(table[name]) for name in others_of(schema)), read_key())
+        how["sequence"] = None if method in ORDERLESS else sequence
     parts = divide(coarse, pruning, method, k, **how)
+    if rng is not None:
+        sequence = rng.permutation(len(table))
     grids = grids_of(encoded, schema, k)
-    release = release_of(treated_table(table, schema), schema, encoded, parts, writing, numbers, grids, rng)
+    release = release_of(treated_table(table, schema), schema, encoded, parts, writing, numbers, grids, sequence)
     return shuffled(release, rng or draws(seed, ORDER))
 
 
@@ -169,11 +170,6 @@ def memory_of(line: Order | None) -> dict[str, Any]:
     return {} if line is None else {ALONG: line}
 
 
-def fresh_secret() -> np.random.Generator:
-    """Return a generator whose seed nobody knows: for the order of rows that are at work, not of those of a file."""
-    return np.random.Generator(np.random.PCG64DXSM(secrets.randbits(128)))
-
-
 def release_of(
     table: pd.DataFrame,
     schema: Schema,
@@ -182,14 +178,14 @@ def release_of(
     writing: str,
     numbers: str,
     grids: Mapping[str, Grid],
-    rng: np.random.Generator | None = None,
+    sequence: NDArray[np.int64],
     memory: dict[Any, Any] | None = None,
 ) -> Release:
-    """Return the release in which records of one part share their cells, those of a box together, all else in a secret
-    order. ``grids``: of the columns of numbers and dates; ``memory``: what the same table's next release starts from;
-    see :func:`generalize` for the others."""
+    """Return the release in which records of one part share their cells, those of a box together, and all else in the
+    order of ``sequence`` (n,). ``grids``: of the columns of numbers and dates; ``memory``: what the same table's next
+    release starts from; see :func:`generalize` for the others."""
     boxes, memory = Boxes.of(parts), {} if memory is None else memory
-    order, present, rows_of_box = boxes.in_secret_order(rng or fresh_secret())
+    order, present, rows_of_box = boxes.in_order(sequence)
     columns = []
     for name in schema.released:
         column = schema[name]

@@ -16,28 +16,6 @@ NONE = -1
 
 
 @njit
-def gather(box, start, order):
-    """Write the records (n,) of each ``box`` in ``order`` (n,), from its ``start`` (boxes,) on, which moves to its
-    end."""
-    for record in range(len(box)):
-        b = box[record]
-        order[start[b]] = record
-        start[b] += 1
-
-
-@njit
-def shuffle(order, sizes, draws):
-    """Mix each run of ``order`` (n,), of ``sizes`` (runs,) that follow each other (Fisher and Yates). ``draws`` (n,):
-    from 0 up to, not including, 1."""
-    first = 0
-    for size in sizes:
-        for i in range(size - 1, 0, -1):
-            j = min(int(draws[first + i] * (i + 1)), i)
-            order[first + i], order[first + j] = order[first + j], order[first + i]
-        first += size
-
-
-@njit
 def ranges(codes, part, pair_record, pair_part, pair_box, box_part, missing, low, high, absent):
     """Write the lowest and highest code of every box of one interval column; ``absent``: it also holds a missing value.
 

@@ -1,5 +1,6 @@
 """What groups must satisfy: every limit against a plain computation, and the largest pruning against brute force."""
 
+from dataclasses import replace
 from itertools import product
 from types import SimpleNamespace
 
@@ -9,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymizer.errors import ParameterError
-from anonymizer.groups.limits import distances, margins, people_of_nodes
+from anonymizer.groups.limits import distances, margins, people_of_nodes, too_large_share
 from anonymizer.groups.prune import CRITERIA, prune
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
+from anonymizer.labelled.variable import Variable
 from anonymizer.settings import Limits
 from tests.groups.test_refine import random_table
 from tests.sweeps import few
@@ -158,3 +160,41 @@ def test_people_of_nodes__are_never_fewer_than_its_own_persons() -> None:
     persons = SimpleNamespace(n=np.array([3, 0, 7]))
     assert people_of_nodes(SimpleNamespace(persons=persons, people=None)).tolist() == [3, 1, 7]
     assert people_of_nodes(SimpleNamespace(persons=persons, people=np.array([2.0, 0.5, 9.5]))).tolist() == [3, 1, 9.5]
+
+
+@pytest.mark.parametrize(
+    ("rows", "share", "words", "remedy"),
+    [
+        ([6, 2, 2], 0.4, "1 person owns more than 0.4 of all rows, up to 0.6,", "at most 2 rows of each person, or"),
+        ([5, 5, 1], 0.4, "2 persons own more than 0.4 of all rows, up to 0.4545,", "at most 2 rows of each person, or"),
+        ([3, 1, 1], 0.4, "1 person owns more than 0.4 of all rows, up to 0.6,", "at most 1 row of each person, or"),
+        ([2, 2], 0.4, "2 persons own more than 0.4 of all rows, up to 0.5,", "Allow a larger share of one person."),
+        ([1], 0.4, "1 person owns more than 0.4 of all rows, up to 1,", "Allow a larger share of one person."),
+    ],
+)
+def test_too_large_share__says_who_owns_too_much_and_how_many_rows_may_stay(rows, share, words, remedy):
+    error = too_large_share(np.repeat(np.arange(len(rows)), rows).astype(np.int32), share)
+    assert words in str(error)
+    assert remedy in error.remedy
+
+
+@settings(max_examples=few(40))
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=7), st.integers(0, 4), st.floats(0.05, 0.95))
+def test_too_large_share__names_the_most_rows_that_a_slow_loop_finds(rows, nobody, share):
+    person = np.append(np.repeat(np.arange(len(rows)), rows), np.full(nobody, -1)).astype(np.int32)
+    fits = [
+        stay
+        for stay in range(1, max(rows))
+        if max(min(own, stay) for own in rows) <= share * (nobody + sum(min(own, stay) for own in rows)) * (1 + 1e-9)
+    ]
+    remedy = too_large_share(person, share).remedy
+    most = f"at most {max(fits):,} row{'s' * (max(fits) > 1)} of each person" if fits else "Allow a larger"
+    assert most in remedy
+
+
+def test_margins__call_columns_by_their_titles():
+    table, encoded, tree, risk = grow_case(3, 40)
+    target = replace(encoded.target, variable=Variable("Illness of the person"))
+    named = margins(tree, risk, replace(encoded, target=target), EVERY)
+    assert {margin.title for margin in named if margin.column == target.name} == {target.title}
+    assert "Illness of the person" in target.title
