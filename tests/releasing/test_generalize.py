@@ -313,7 +313,8 @@ def test_release__is_the_same_with_what_is_remembered_of_the_last():
     for k, writing, numbers in itertools.product((3, 9, 3), ("sets", "groups", "concatenate"), ("public", "range")):
         parts = divide(encoded, prune(pruning.tree, annotate(pruning.tree, encoded), "least", k), "uniform", k)
         of = table, schema, encoded, parts, writing, numbers, grids_at(ladders, k)
-        fresh, again = (release_of(*of, np.random.default_rng(k), memory=m) for m in (None, memory))
+        sequence = np.random.default_rng(k).permutation(len(table))
+        fresh, again = (release_of(*of, sequence, memory=m) for m in (None, memory))
         pd.testing.assert_frame_equal(again.frame(), fresh.frame())
         for column, same in zip(again.columns, fresh.columns, strict=True):
             assert column.cells == same.cells

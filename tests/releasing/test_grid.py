@@ -384,7 +384,7 @@ def test_another_value_in_the_same_cell__changes_nothing_that_is_written():
             "sets",
             "public",
             one.grids,
-            np.random.default_rng(0),
+            np.arange(len(one.table)),
         )
         return release_of(*of).frame()
 
