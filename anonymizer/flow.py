@@ -111,8 +111,8 @@ class Flow:
         return f"Flow with k = {self.settings.k:,}, {sum(map(self.ready, self._stages)):,} of its stages computed"
 
     def _dependency(self, name: str) -> Any:
-        if name in ("schema", "quasi_identifying", "person"):
-            return self.schema.bare if name == "schema" else getattr(self.schema, name)
+        if name in ("schema", "quasi_identifying", "person"):  # what detail costs stands in the codes
+            return (self.schema.bare, self.settings.cost) if name == "schema" else getattr(self.schema, name)
         own = hasattr(type(self), name) or name in ("reasons", "population", "earlier")
         return getattr(self, name) if own else getattr(self.settings, name)
 
@@ -218,7 +218,7 @@ class Flow:
     @stage("schema")
     def encoded(self) -> EncodedTable:
         """The table in codes."""
-        return encode(self.treated, self.schema)
+        return encode(self.treated, self.schema, cost=self.settings.cost)
 
     @stage("schema")
     def ladders(self) -> dict[str, Ladder]:

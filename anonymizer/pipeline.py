@@ -58,7 +58,8 @@ def anonymize(
     ``settings``: any of :data:`anonymizer.settings.SETTINGS` by name, such as ``k=20, grouping="error-risk"``.
     ``criterion``: what guides the splits of the tree: ``detail``, the default, cuts where least is lost and never looks
     at what is sensitive; ``entropy``, ``gini``, and ``sse`` of all numeric sensitive columns together serve the target;
-    ``blend`` uses ``weight`` and never grows groups below k.
+    ``blend`` uses ``weight`` and never grows groups below k. ``cost``: ``ranks`` counts detail of numbers half by
+    rank where rows are cut and packed.
     ``grouping``: ``regions``, the default where groups are packed, and ``least``, where they are not, take splits back
     until k holds; ``error-risk`` (Y19) and ``error-digression`` (L14) do so at the least error, and mean the papers'
     criterion, ``entropy`` or ``sse``, where none is named; ``median-mondrian``, ``infogain-mondrian`` and

@@ -34,6 +34,10 @@ NAMES: dict[str, dict[str, str]] = {
         "infogain-mondrian": "InfoGain Mondrian",
         "regression-mondrian": "Regression Mondrian",
     },
+    "cost": {
+        "detail": "By width",
+        "ranks": "Half by width, half by rank",
+    },
     "generalizer": {
         "uniform": "Uniform boxes",
         "tiered": "Tiered boxes",
@@ -245,6 +249,14 @@ SETTINGS: dict[str, Setting] = {
         "what a split is chosen by; when nothing is said, detail, and for a pruning of the papers what they say: sse "
         "for a numeric target, else entropy",
         optional=True,
+    ),
+    "cost": Setting(
+        "detail",
+        "name",
+        "tree",
+        "Detail of numbers and dates",
+        "how detail of numbers and dates counts where rows are cut and packed: by width, or half by rank, which keeps "
+        "apart values that many rows are close to",
     ),
     "min_leaf": Setting(
         2, "count", "tree", "Fewest rows of a leaf, before pruning", "fewest rows of a leaf of the grown tree"

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from anonymizer.extend import GENERALIZERS, Groups, Parts
 from anonymizer.flow import Flow
+from anonymizer.growing.encode import COSTS
 from anonymizer.measuring.ranges import range_counts
 from anonymizer.schema import Schema
 from benchmarks import limits
@@ -155,8 +156,7 @@ def parts_of(group: NDArray[np.int64]) -> Parts:
 
 def print_table(name: str, options: argparse.Namespace) -> dict[str, int]:
     """Print every way of one table at each k; returns how often packed and polished groups are ahead of baselines."""
-    table, schema = made_up(name) if name in MADE_UP else limits.TABLES[name].read()
-    table = table.head(options.rows)
+    table, schema = table_called(name, options.rows)
     wins: dict[str, int] = {}
     print(f"\n### {name}: {len(table):,} rows, {len(schema.quasi_identifying)} columns\n")
     print(f"| k | {' | '.join(WAYS)} | cross tables |\n|---|{'---|' * (len(WAYS) + 1)}")
@@ -179,13 +179,40 @@ def print_table(name: str, options: argparse.Namespace) -> dict[str, int]:
     return wins
 
 
+def table_called(name: str, rows: int) -> tuple[pd.DataFrame, Schema]:
+    """Return at most so many rows of a table, and its schema."""
+    table, schema = made_up(name) if name in MADE_UP else limits.TABLES[name].read()
+    return table.head(rows), schema
+
+
+def print_costs(options: argparse.Namespace) -> None:
+    """Print what packed groups lose by each way to count detail: GCP, loss by ranks, two-way tables, range counts."""
+    print("table k | GCP | rank loss | two-way | range counts, by width and by ranks")
+    for name in options.tables:
+        table, schema = table_called(name, options.rows)
+        for k in options.ks:
+            rows = []
+            for cost in COSTS:
+                flow = Flow(table, schema, RANGES.but(k=k, cost=cost), rng=np.random.default_rng(0))
+                tables = flow.two_way
+                assert tables.marginals is not None
+                assert tables.ranges is not None
+                rows.append((flow.utility.gcp, tables.marginals.ranks, tables.mean or 0, tables.ranges.error))
+            texts = [f"{first:.3f} {second:.3f}" for first, second in zip(*rows, strict=True)]
+            print(f"{name} {k} | {' | '.join(texts)}", flush=True)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Parse the options, print a table for each file, and in how many of them ours are ahead in both figures."""
     parser = argparse.ArgumentParser(prog="bench peers", description=__doc__.split("\n")[0])
     parser.add_argument("--tables", nargs="+", default=[*FIVE, *MADE_UP], choices=[*limits.TABLES, *MADE_UP])
     parser.add_argument("--rows", type=int, default=4_000, help="at most so many of each table")
     parser.add_argument("--ks", type=int, nargs="+", default=[3, 5, 10, 25])
+    parser.add_argument("--costs", action="store_true", help="packed groups by width and by ranks, and nothing else")
     options = parser.parse_args(arguments)
+    if options.costs:
+        print_costs(options)
+        return
     GENERALIZERS.update({"median": median, "mdav": mdav, "k-member": k_member})
     wins = [print_table(name, options) for name in options.tables]
     print(f"\nAhead in both figures, of {len(options.tables) * len(options.ks)} settings:")

@@ -106,8 +106,8 @@ BESIDE: dict[str, dict[str, object]] = {
 CHOICES: dict[str, object] = {
     "k": 20, "grouping": "least", "generalizer": "uniform", "writing": "weighted", "numbers": "range",
     "suppression": 0.2, "suppression_weight": 0.1, "order": "secret", "sets": "named", "regression": "cost ~ age",
-    "criterion": "gini", "min_leaf": 60, "max_depth": 1, "weight": 0.9, "share_max": 0.05, "l": 4, "entropy_l": 3,
-    "t": 0.2, "rsd_min": 0.9, "spread_min": 0.9, "risk_max": 0.05, "risk_mean": 0.04, "k_map": 30,
+    "criterion": "gini", "cost": "ranks", "min_leaf": 60, "max_depth": 1, "weight": 0.9, "share_max": 0.05, "l": 4,
+    "entropy_l": 3, "t": 0.2, "rsd_min": 0.9, "spread_min": 0.9, "risk_max": 0.05, "risk_mean": 0.04, "k_map": 30,
     "significance": 0.95, "tested": "leaves",
 }  # fmt: skip
 """A choice of every setting that changes something."""

@@ -9,6 +9,7 @@ from anonymizer.groups.detail import DETAIL
 from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.recipe import fitting_groupings, grouping_words
 from anonymizer.releasing.generalize import INTERVALS, LEAVES_OUT, NUMBERS, guarantee_of
+from anonymizer.schema import Kind
 from anonymizer.settings import SETTINGS, in_text, name_of, names_of
 from anonymizer.suppression.choice import allowed
 from anonymizer.whatif.ends import loss_by_ends
@@ -182,6 +183,24 @@ def criteria(ws: Workspace) -> list[str]:
     return first + [name for name in others if not ws.unfit({"criterion": name})]
 
 
+def cost_choice(ws: Workspace, page: str) -> None:
+    """Draw how detail of numbers and dates counts, where the table has any that is generalized."""
+    schema, key, names = ws.schema, f"{page} cost", names_of("cost")
+    if schema is None or not any(schema[name].kind is not Kind.CATEGORICAL for name in schema.quasi_identifying):
+        return
+    st.selectbox(
+        SETTINGS["cost"].title,
+        names,
+        names.index(ws.settings.cost),
+        format_func=lambda name: name_of("cost", name),
+        key=key,
+        on_change=set_at_once,
+        args=(ws, "cost", key),
+        help="By rank, a box is as wide as the share of rows between its ends. That keeps values apart which many rows "
+        "are close to, such as small incomes, and widens boxes where few rows are.",
+    )
+
+
 def growth_choice(ws: Workspace, page: str) -> None:
     """Draw the splitting criterion, the weight of a blend, and how far the tree grows."""
     p = ws.settings
@@ -215,6 +234,7 @@ def growth_choice(ws: Workspace, page: str) -> None:
         )  # fmt: skip
         slider_ends("keep the columns", "keep the analysis")
         ws.set(weight=float(weight))
+    cost_choice(ws, page)
     trial(ws)
     with st.popover("How far it grows", icon=":material/tune:"):
         number_setting(ws, "min_leaf", f"{page} leaf")

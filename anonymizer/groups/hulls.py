@@ -51,7 +51,8 @@ def scale_of(encodings: Sequence[Encoding], weight: Floats | None = None) -> Sca
 
 
 def code_ends(encoding: Encoding) -> tuple[Floats, Floats]:
-    """Return the lowest and highest value of each code (b,), as shares of the domain from its lower end.
+    """Return the lowest and highest value of each code (b,), as shares of the domain from its lower end; where detail
+    costs by ranks, too, in the middle between this and the rank.
 
     A column of one value, and the code for missing, have zeros: no width is read from them. Values of a public
     hierarchy stand on a line, the farther apart the more values the group has that holds two neighbours: what a hull
@@ -66,4 +67,7 @@ def code_ends(encoding: Encoding) -> tuple[Floats, Floats]:
         return ends, ends
     start, end = encoding.domain
     width = end - start if end > start else np.inf
-    return np.append((encoding.low - start) / width, none), np.append((encoding.high - start) / width, none)
+    low, high = (encoding.low - start) / width, (encoding.high - start) / width
+    if encoding.ranks is not None:
+        low, high = (low + encoding.ranks[0]) / 2, (high + encoding.ranks[1]) / 2
+    return np.append(low, none), np.append(high, none)

@@ -20,8 +20,13 @@ from anonymizer.growing.target import ClassTarget, NumericTarget, on_steps
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.labelled.variable import Variable
 from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.settings import offer
 from anonymizer.values import BLOCK, levels_of, numbers_of, value_text
 
+DETAIL, RANKS = "detail", "ranks"
+COSTS = (DETAIL, RANKS)
+"""What numbers and dates cost in a box: the share of the domain that it spans; or half of that, and half of the share
+of records between its ends."""
 MOST_SPELLINGS = 5
 """Most levels of a column of which a note tells the spellings."""
 MAX_CODES = 65_536
@@ -37,7 +42,8 @@ class Encoding:
     as microseconds since 1970); for categorical columns both are the code itself. ``domain``: the public
     range (numeric), or (0, number of levels). ``variable``: what the column and its levels are in words.
     ``hierarchy``: the public one, whose values are the codes. ``point``: how wide a single number is that was rounded.
-    ``importance``: how often its detail counts where groups are refined or packed.
+    ``importance``: how often its detail counts where groups are refined or packed. ``ranks`` (2, values): the rank of
+    the lower and of the upper end of each, where detail costs by ranks, too: see :func:`ranks_of`.
     ``exact``: the same codes before they were made as wide as cells, where they were.
     """
 
@@ -53,6 +59,7 @@ class Encoding:
     hierarchy: Hierarchy | None = None
     point: float = 0.0
     importance: float = 1.0
+    ranks: NDArray[np.float64] | None = None
     exact: "Encoding | None" = None
 
     @property
@@ -199,8 +206,8 @@ class EncodedTable:
         return tuple(encoding.name for encoding in self.encodings)
 
 
-def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -> EncodedTable:
-    """Return the codes of the quasi-identifiers and of the target.
+def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES, cost: str = DETAIL) -> EncodedTable:
+    """Return the codes of the quasi-identifiers and of the target. ``cost``: one of :data:`COSTS`.
 
     Numeric columns keep every distinct value as a code of its own up to ``max_codes``; beyond that,
     neighbouring values share a code (equal counts), and a note says so. Missing values get a code of their
@@ -224,7 +231,7 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
     column_codes: list[NDArray[np.unsignedinteger]] = []
     notes: list[str] = []
     for column in columns:
-        codes, encoding, note = encode_column(table[column.name], column, max_codes)
+        codes, encoding, note = encode_column(table[column.name], column, max_codes, cost=cost)
         column_codes.append(codes)
         encodings.append(encoding)
         if note:
@@ -286,10 +293,12 @@ def encode_column(
     column: Column,
     max_codes: int = MAX_CODES,
     counts: NDArray[np.int64] | None = None,
+    cost: str = DETAIL,
 ) -> tuple[NDArray[np.unsignedinteger], Encoding, str]:
     """Return codes (n,), their encoding, and a note (empty when there is nothing to say) for one column.
 
-    ``counts`` (n,): how many records have each of the values, where these are not those of one record each.
+    ``counts`` (n,): how many records have each of the values, where these are not those of one record each; ``cost``:
+    one of :data:`COSTS`.
     """
     hierarchy, point = column.cuts.hierarchy, 0.0
     if hierarchy is not None:
@@ -322,7 +331,19 @@ def encode_column(
         domain = (0.0, float(len(labels) + missing))
     small: NDArray[np.unsignedinteger] = codes.astype(np.uint8 if len(labels) + missing <= 256 else np.uint16)
     about = column.name, column.kind, column.by_order, labels, low, high, domain, missing, column.variable
-    return small, Encoding(*about, hierarchy, point, column.importance), note
+    ranks = None
+    if cost == RANKS and column.kind is not Kind.CATEGORICAL and hierarchy is None:
+        ranks = ranks_of(np.bincount(codes, counts, len(labels))[: len(labels)])
+    return small, Encoding(*about, hierarchy, point, column.importance, ranks), note
+
+
+def ranks_of(records: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the ranks of values (2, b), twice: the share of ``records`` (b,) that have a lower one, and half of those
+    that have it, from 0 at the lowest value that somebody has to 1 at the highest."""
+    middle = np.cumsum(records) - records / 2
+    present = middle[records > 0]
+    width = present[-1] - present[0] if len(present) > 1 else np.inf
+    return np.tile(np.clip((middle - present[:1]) / width if len(present) else middle, 0.0, 1.0), (2, 1))
 
 
 def whole_table(n: int) -> ClassTarget:
@@ -449,3 +470,6 @@ def rows_of(encoded: EncodedTable, rows: NDArray[np.int64]) -> EncodedTable:
     person = None if encoded.person is None else encoded.person[rows]
     people = None if encoded.people is None else replace(encoded.people, weights=encoded.people.weights[rows])
     return replace(encoded, codes=codes, target=target, others=others, numeric=numeric, person=person, people=people)
+
+
+offer("cost", COSTS)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from anonymizer.alike import persons_of_values
 from anonymizer.errors import EncodeError, Progress, SchemaError, no_progress
 from anonymizer.growing.encode import (
+    DETAIL,
     CodeColumns,
     EncodedTable,
     Encoding,
@@ -152,10 +153,11 @@ def person_columns(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name in schema.identifying if speaks_of_one(name))
 
 
-def code_records(read: Mapping[str, CodedColumn], schema: Schema) -> CodedTable:
-    """Return the columns of a table under a schema, and whose its records are. ``read``: those of :func:`columns_of`;
+def code_records(read: Mapping[str, CodedColumn], schema: Schema, cost: str = DETAIL) -> CodedTable:
+    """Return the columns of a table under a schema, and whose its records are. ``cost``: one of
+    :data:`anonymizer.growing.encode.COSTS`; ``read``: those of :func:`columns_of`;
     of those that do not leave nothing stays but their counts, and a number of each record's person."""
-    table = code_values({name: read[name] for name in schema.released}, schema)
+    table = code_values({name: read[name] for name in schema.released}, schema, cost=cost)
     person, notes = persons_in(schema, read)
     encoded = replace(table.encoded, person=person, notes=(*table.encoded.notes, *notes))
     return replace(table, encoded=encoded, others=tuple(facts_of(read[name]) for name in person_columns(schema)))
@@ -177,15 +179,19 @@ class Bins(NamedTuple):
 NO_BINS: Mapping[str, Bins] = {}
 
 
-def code_values(columns: Mapping[str, CodedColumn], schema: Schema, bins: Mapping[str, Bins] = NO_BINS) -> CodedTable:
+def code_values(
+    columns: Mapping[str, CodedColumn], schema: Schema, bins: Mapping[str, Bins] = NO_BINS, cost: str = DETAIL
+) -> CodedTable:
     """Return the columns of a table that leave under a schema. ``bins``: of columns that have the lowest value of each
-    code, and no other."""
+    code, and no other; ``cost``: one of :data:`anonymizer.growing.encode.COSTS`."""
     encodings: list[Encoding] = []
     lookups: list[Codes] = []
     notes: list[str] = []
     for name in schema.quasi_identifying:
         with without_values(schema[name]):
-            lookup, encoding, note = encode_column(columns[name].values, schema[name], counts=columns[name].counts)
+            lookup, encoding, note = encode_column(
+                columns[name].values, schema[name], counts=columns[name].counts, cost=cost
+            )
             if name in bins:
                 _, low, high, *_, distinct = bins[name]
                 domain = number_domain(schema[name], low, high)

@@ -69,7 +69,7 @@ class PartedFlow(Flow):
 
     def _coded(self) -> CodedTable:
         self.schema.check(self.table.first(0))
-        return code_records(self.table.columns, self.schema)
+        return code_records(self.table.columns, self.schema, self.settings.cost)
 
     def _ladders(self) -> dict[str, Ladder]:
         return ladders_of_pieces(self.coded)

@@ -192,7 +192,7 @@ def release_here(
     s, passed = settings, dict[File, str]()
     every, show = register is not None, lambda share, what: progress(0.3 * share, what)
     read = read_columns(table, schema, options, show, passed, every)
-    coded = code_records(read, schema)
+    coded = code_records(read, schema, s.cost)
     read = read if every else {}  # of columns that do not leave nothing stays
     digest = table.digest(passed)
     if coded.encoded.n_persons < s.k:

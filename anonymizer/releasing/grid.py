@@ -178,10 +178,14 @@ def _on_grid(encoding: Encoding, grid: Grid | None) -> Encoding:
     if grid is None or encoding.point or encoding.hierarchy is not None:  # as wide as they are written
         return encoding
     last = len(grid.low) - 1  # values of other records of the same encoding can lie beyond
-    low = grid.low[np.clip(grid.cells(encoding.low), 0, last)]
-    high = grid.high[np.clip(grid.cells(encoding.high), 0, last)]
-    low, high = np.clip(low, *encoding.domain), np.clip(high, *encoding.domain)
-    return replace(encoding, low=low, high=high, exact=encoding.exact or encoding)
+    first, final = (np.clip(grid.cells(ends), 0, last) for ends in (encoding.low, encoding.high))
+    low, high = (np.clip(ends, *encoding.domain) for ends in (grid.low[first], grid.high[final]))
+    ranks = encoding.ranks
+    if ranks is not None:  # of the lowest and of the highest value in the same cell: both ascend
+        ranks = np.stack([
+            ranks[0, np.searchsorted(first, first)], ranks[1, np.searchsorted(final, final, side="right") - 1]
+        ])  # fmt: skip
+    return replace(encoding, low=low, high=high, ranks=ranks, exact=encoding.exact or encoding)
 
 
 @dataclass(frozen=True, eq=False)

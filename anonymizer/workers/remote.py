@@ -149,7 +149,7 @@ def release_on(
 ) -> FilesResult:
     """Return what :func:`release_elsewhere` does, on a cluster that is open."""
     s = settings
-    table = ClusterTable(cluster, source, schema, options)
+    table = ClusterTable(cluster, source, schema, options, settings.cost)
     digests = table.digests()
     coded, who = table.here.table.encoded, table.persons
     if (table.n_records if who is None else who.n) < s.k:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from anonymizer.errors import ReadError
-from anonymizer.growing.encode import CodeColumns, Encoding, scaled_numbers
+from anonymizer.growing.encode import DETAIL, CodeColumns, Encoding, scaled_numbers
 from anonymizer.growing.records import InMemory
 from anonymizer.partitions.coded import NO_BINS, Bins, CodedTable, code_values, without_values
 from anonymizer.partitions.pieces import PartitionedTable, file_digest, reading, refuse_too_many
@@ -302,9 +302,11 @@ def merge(
     schema: Schema,
     options: ReadOptions,
     bins: Mapping[str, Bins] = NO_BINS,
+    cost: str = DETAIL,
 ) -> Coding:
     """Return the coding of a table whose shares hold this: that of the whole, see
-    :func:`anonymizer.partitions.coded.code_table`. ``bins``: the codes of columns whose values stay."""
+    :func:`anonymizer.partitions.coded.code_table`. ``bins``: the codes of columns whose values stay; ``cost``: one of
+    :data:`anonymizer.growing.encode.COSTS`."""
     rows, types = tuple(tallies.rows for tallies in reads), table.types
     if not any(rows):
         raise ReadError(f"{table.source} has no rows.", remedy="Use a table with at least one row.")
@@ -339,7 +341,7 @@ def merge(
     columns = {name: columns[name] for name in schema.released}
     of_numbers = [name for name in schema.sensitive if schema[name].kind is not Kind.CATEGORICAL]
     hollow = {name: replace(columns[name], codes=np.empty(0, np.uint8)) for name in of_numbers}
-    coded = replace(code_values({**columns, **hollow}, schema, bins), columns=columns)
+    coded = replace(code_values({**columns, **hollow}, schema, bins, cost), columns=columns)
     scaled = {
         name: scaled_numbers(columns[name].values, schema[name], columns[name].counts).values for name in of_numbers
     }

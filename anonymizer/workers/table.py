@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.growing.encode import DETAIL
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.boxes import ladders_of_pieces
 from anonymizer.partitions.coded import Sample, person_columns, places_of_sample
@@ -36,8 +37,9 @@ class ClusterTable:
     other for."""
 
     def __init__(
-        self, cluster: Cluster, table: PartitionedTable, schema: Schema, options: ReadOptions | None = None
-    ) -> None:
+        self, cluster: Cluster, table: PartitionedTable, schema: Schema, options: ReadOptions | None = None,
+        cost: str = DETAIL,
+    ) -> None:  # fmt: skip
         options = options or ReadOptions()
         schema.check(pd.DataFrame(columns=list(table.names)))
         table, self.passed = in_ranges(
@@ -48,7 +50,7 @@ class ClusterTable:
         self.shares = shares_of(run, table, schema, options, len(cluster.workers()))
         reads = [cluster.ask("read", shares.read, share, share=share.number) for share in self.shares]
         bins, reads = bins_of_shares(cluster, self.shares, reads)
-        self.coding = cluster.ask("merge", shares.merge, reads, table, schema, options, bins)
+        self.coding = cluster.ask("merge", shares.merge, reads, table, schema, options, bins, cost)
         self.here: Coding = cluster.answer(self.coding)
         self.facts: tuple[ColumnFacts, ...] = ()
         self.numbering: Any = None

@@ -98,7 +98,7 @@ def test_a_column_before_and_after__is_that_of_the_whole_table(
 def test_settings__that_do_not_fit_are_those_that_are_refused(pieces: tuple[Path, pd.DataFrame]) -> None:
     folder, frame = pieces
     table, schema = read_pieces(folder, "people", folder.parent).table, roles_of(frame)
-    ways = [(name, value) for name in ("generalizer", "grouping", "criterion") for value in names_of(name)]
+    ways = [(name, value) for name in ("generalizer", "grouping", "criterion", "cost") for value in names_of(name)]
     ways += [("suppression", 0.01), ("regression", "income ~ age"), ("risk_max", 0.1), ("k_map", 2)]
     ways = [(name, value) for name, value in ways if value not in ("sse", "error-digression", "regression-mondrian")]
     for name, value in ways:

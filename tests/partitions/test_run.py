@@ -323,6 +323,7 @@ WAYS: list[dict[str, Any]] = [
     {"generalizer": "refine", "grouping": "least"},
     {"generalizer": "pack", "grouping": "least", "criterion": "entropy"},
     {"generalizer": "pack"},
+    {"generalizer": "pack", "cost": "ranks"},
 ]
 
 

@@ -113,7 +113,7 @@ def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, S
 @pytest.mark.parametrize(
     ("changes", "target"),
     [
-        ({"grouping": "least"}, "diagnosis"),
+        ({"grouping": "least", "cost": "ranks"}, "diagnosis"),
         ({"grouping": "error-risk", "numbers": "range", "l": 2, "t": 0.6}, "diagnosis"),
         ({"grouping": "error-digression", "rsd_min": 0.02}, "cost"),
         ({"grouping": "error-digression", "significance": 0.05}, "cost"),
