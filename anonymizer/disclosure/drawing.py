@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from anonymizer.disclosure.exposure import Exposure, Figures, highest_of_leaf
 from anonymizer.disclosure.outline import KeyedTree
 from anonymizer.disclosure.pmml import Document
-from anonymizer.drawing.dot import THEMES, digraph, quote, quote_tooltip
+from anonymizer.drawing.dot import THEMES, add_edge, digraph, label_text, tooltip_text
 from anonymizer.drawing.shades import LEVELS, gauge
 from anonymizer.drawing.words import class_name, visible_text
 from anonymizer.values import plural, value_text
@@ -40,7 +40,7 @@ def exposure_dot(
             n_nodes += len(outline.children[node])
             for child in outline.children[node]:
                 heapq.heappush(frontier, (-int(tree.n[child]), child))
-    statements = []
+    graph = digraph(palette)
     stack = [(0, "all rows")]
     while stack:
         node, condition = stack.pop()
@@ -56,18 +56,18 @@ def exposure_dot(
             else:
                 lines.append(class_name(tree.keys.labels[int(tree.label[node])], 18))
                 lines.append(f"n = {int(tree.n[node]):,} · {value:.0%} sure {gauge(level)}")
-        looks = f'fillcolor="{palette[str(level)]}", penwidth={0.6 + 0.35 * level:.2f}'
-        tip = quote_tooltip("; ".join(lines))
-        kind = "" if node in unfolded or outline.feature[node] < 0 else ", shape=folder"
-        statements.append(f'{node} [id="n{node}", label={quote(*lines)}, tooltip={tip}, {looks}{kind}]')
+        shape = "box" if node in unfolded or outline.feature[node] < 0 else "folder"
+        graph.node(
+            str(node), label_text(*lines), id=f"n{node}", tooltip=tooltip_text("; ".join(lines)), shape=shape,
+            fillcolor=palette[str(level)], penwidth=f"{0.6 + 0.35 * level:.2f}",
+        )  # fmt: skip
         if node:
-            parent = int(outline.parent[node])
-            statements.append(f'{parent} -> {node} [id="e{node}", class="p{parent}"]')
+            add_edge(graph, int(outline.parent[node]), node)
         if node in unfolded:
             question = document["nodes"][node]
             for child in reversed(question["children"]):
                 stack.append((child["node"], brief(question["column"], child)))
-    return digraph(palette, statements)
+    return str(graph.source)
 
 
 def brief(column: str, child: dict[str, Any]) -> str:

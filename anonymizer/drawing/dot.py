@@ -1,8 +1,10 @@
-"""DOT text: quoting, the themes, and the head of every graph. A node's element carries the id ``n<node>``, its edge
-``e<node>``.
+"""What every graph has, built with the package graphviz: themes, looks, and text that is shown as it is. A node's
+element carries the id ``n<node>``, its edge ``e<node>``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from html import escape as entities
+from typing import Any
 
 THEMES: dict[str, dict[str, str]] = {
     "light": {
@@ -32,24 +34,35 @@ may have wider letters only, and no line may reach over an edge."""
 TEXT_SIZE = 11.5
 
 
-def digraph(palette: Mapping[str, str], statements: Iterable[str]) -> str:
-    """Return the DOT text of a graph with these statements, in the colours of one of :data:`THEMES`."""
-    head = [
-        "digraph tree {",
-        f'graph [bgcolor="{palette["page"]}", nodesep=0.18, ranksep=0.42, pad=0.2]',
-        f'node [shape=box, style="filled,rounded", fontname="Arial", fontsize={LAYOUT_SIZE}, color="{palette["line"]}",'
-        f' fontcolor="{palette["ink"]}", margin="0.14,0.08"]',
-        f'edge [arrowhead=none, color="{palette["line"]}"]',
-    ]
-    return "\n".join([*head, *statements, "}"]) + "\n"
+def digraph(palette: Mapping[str, str]) -> Any:
+    """Return an empty ``graphviz.Digraph`` in the colours of one of :data:`THEMES`."""
+    from graphviz import Digraph
+
+    return Digraph(
+        "tree",
+        graph_attr={"bgcolor": palette["page"], "nodesep": "0.18", "ranksep": "0.42", "pad": "0.2"},
+        node_attr={
+            "shape": "box", "style": "filled,rounded", "fontname": "Arial", "fontsize": str(LAYOUT_SIZE),
+            "color": palette["line"], "fontcolor": palette["ink"], "margin": "0.14,0.08",
+        },
+        edge_attr={"arrowhead": "none", "color": palette["line"]},
+    )  # fmt: skip
 
 
-def quote(*lines: str) -> str:
-    """Return lines of text as one label in DOT, shown exactly as they are."""
-    escaped = (line.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') for line in lines)
-    return '"' + "\\n".join(escaped) + '"'
+def add_edge(graph: Any, parent: int, node: int, **looks: str) -> None:
+    """Add the edge into a node to a graph; its class names the parent."""
+    graph.edge(str(parent), str(node), id=f"e{node}", **{"class": f"p{parent}"}, **looks)
 
 
-def quote_tooltip(text: str) -> str:
-    """Return text as a tooltip in DOT. Graphviz reads the escapes of a tooltip twice."""
-    return '"' + text.replace("&", "&amp;").replace("\\", "\\" * 4).replace('"', "&quot;") + '"'
+def label_text(*lines: str) -> str:
+    """Return lines of text as a label of graphviz, which shows them exactly as they are."""
+    from graphviz import escape
+
+    return "\\n".join(escape(entities(line)) for line in lines)
+
+
+def tooltip_text(text: str) -> str:
+    """Return text as a tooltip of graphviz, which reads the escapes of a tooltip twice."""
+    from graphviz import escape
+
+    return str(escape(escape(entities(text))))

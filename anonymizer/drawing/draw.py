@@ -1,18 +1,18 @@
 """A tree as DOT text: every node with its rule, records, class shares and risk.
 
-:func:`dot` makes the text, which :func:`anonymizer.drawing.svg.svg` has laid out. Text from outside is quoted for DOT.
+:func:`dot` makes the text, which :func:`anonymizer.drawing.svg.svg` has laid out. Text from outside is escaped.
 """
 
 import heapq
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.drawing.dot import THEMES, digraph, quote, quote_tooltip
+from anonymizer.drawing.dot import THEMES, add_edge, digraph, label_text, tooltip_text
 from anonymizer.drawing.rules import Conditions, regions, rule_text, step_text
 from anonymizer.drawing.shades import GLYPHS, LEVELS, class_ranks, gauge, most_of, risk_levels, risk_scores, share_bar
 from anonymizer.drawing.words import class_name, number_lines
@@ -125,11 +125,15 @@ def dot(
     style = _Style(
         tree, risk, encodings, labels, part, palette, k, ranks, levels, most, is_group, removed, region_of, below or {}
     )
-    statements = [style.node(node) for node in part.nodes]
-    edges = [style.edge(node) for node in part.nodes if node]
-    divided = [node for node in part.nodes if is_group[node] and len((bands or {}).get(node, ())) > 1]
-    parts = [band(node, (bands or {})[node], palette) for node in divided]
-    return digraph(palette, [*statements, *edges, *parts])
+    graph = digraph(palette)
+    for node in part.nodes:
+        graph.node(str(node), **style.node(node))
+    for node in part.nodes[1:]:
+        add_edge(graph, int(tree.parent[node]), node, **style.edge(node))
+    for node in part.nodes:
+        if is_group[node] and len((bands or {}).get(node, ())) > 1:
+            add_band(graph, node, (bands or {})[node], palette)
+    return str(graph.source)
 
 
 TOGETHER = "◌"
@@ -142,20 +146,19 @@ def below_text(people: int, k: int | None) -> str:
     return f"{who} of fewer than {'k' if k is None else f'{k:,}'} that all releases share."
 
 
-def band(node: int, sizes: NDArray[np.int64], palette: Mapping[str, str]) -> str:
-    """Return the DOT statements of the band below a group: a stripe for each part, as wide as its records, and how many
-    there are. ``sizes``: records of the parts; of more than :data:`MOST_STRIPES`, stripes are of equal width."""
+def add_band(graph: Any, node: int, sizes: NDArray[np.int64], palette: Mapping[str, str]) -> None:
+    """Add the band below a group to a graph: a stripe for each part, as wide as its records, and how many there are.
+    ``sizes``: records of the parts; of more than :data:`MOST_STRIPES`, stripes are of equal width."""
     widths = sizes / sizes.sum() if len(sizes) <= MOST_STRIPES else np.full(MOST_STRIPES, 1 / MOST_STRIPES)
     stripes = [f"{palette['2' if place % 2 else '1']};{width:.4f}" for place, width in enumerate(widths)]
     stripes[-1] = stripes[-1].partition(";")[0]  # the last takes what rounding leaves
     text = f"{plural(len(sizes), 'group')} of {span_text(int(sizes.min()), int(sizes.max()))}"
-    looks = {
-        "id": f'"b{node}"', "label": quote(text), "shape": "box", "style": '"striped"',
-        "fillcolor": f'"{":".join(stripes)}"', "fontsize": "12", "margin": '"0.1,0.03"', "height": "0.24",
-        "tooltip": quote_tooltip(f"Node {node} is divided into {text} rows that look alike"),
-    }  # fmt: skip
-    looks_text = ", ".join(f"{name}={value}" for name, value in looks.items())
-    return f"b{node} [{looks_text}]\n{node} -> b{node} [style=dotted]"
+    graph.node(
+        f"b{node}", label_text(text), id=f"b{node}", shape="box", style="striped", fillcolor=":".join(stripes),
+        fontsize="12", margin="0.1,0.03", height="0.24",
+        tooltip=tooltip_text(f"Node {node} is divided into {text} rows that look alike"),
+    )  # fmt: skip
+    graph.edge(str(node), f"b{node}", style="dotted")
 
 
 def span_text(least: int, most: int) -> str:
@@ -183,41 +186,39 @@ class _Style:
     regions: dict[int, Conditions]
     below: Mapping[int, int]
 
-    def node(self, node: int) -> str:
-        """Return the DOT statement of a node."""
+    def node(self, node: int) -> dict[str, str]:
+        """Return the attributes of a node."""
         tree, palette = self.tree, self.palette
         folded, removed, group = node in self.excerpt.folded, bool(self.removed[node]), bool(self.is_group[node])
         few = self.k is not None and bool(self.excerpt.ends[node] or group) and tree.persons.n[node] < self.k
         level = 1 if self.levels is None else int(self.levels[node])
         looks = {
-            "id": f'"n{node}"',
-            "label": quote(*self.lines(node)),
-            "tooltip": quote_tooltip("; ".join(self.full_lines(node))),
-            "class": '"' + " ".join(n for n, on in (("leaf", group), ("fold", folded), ("gone", removed)) if on) + '"',
-            "fillcolor": f'"{palette[str(level)]}"',
+            "id": f"n{node}",
+            "label": label_text(*self.lines(node)),
+            "tooltip": tooltip_text("; ".join(self.full_lines(node))),
+            "class": " ".join(n for n, on in (("leaf", group), ("fold", folded), ("gone", removed)) if on),
+            "fillcolor": palette[str(level)],
             "penwidth": f"{0.6 + 0.35 * level:.2f}",
         }
         if self.levels is None and not removed:
-            looks |= {"style": '"striped"', "fillcolor": f'"{self.stripes(node)}"'}
+            looks |= {"style": "striped", "fillcolor": self.stripes(node)}
         if level > LEVELS:
-            looks["fontcolor"] = f'"{palette["deep"]}"'
+            looks["fontcolor"] = palette["deep"]
         if removed:
-            looks |= {"style": '"dashed,rounded"', "fontcolor": f'"{palette["faint"]}"', "penwidth": "0.8"}
+            looks |= {"style": "dashed,rounded", "fontcolor": palette["faint"], "penwidth": "0.8"}
         if folded:
-            looks |= {"shape": "folder", "style": '"dashed"' if removed else '"filled"'}
-            looks["fillcolor"] = f'"{palette[str(level)]}"'
+            looks |= {"shape": "folder", "style": "dashed" if removed else "filled"}
+            looks["fillcolor"] = palette[str(level)]
         if group and not removed and not folded:
             looks["peripheries"] = "2"
         if few:
-            looks |= {"color": f'"{palette["alarm"]}"', "penwidth": "2.6"}
-        return f"{node} [" + ", ".join(f"{name}={value}" for name, value in looks.items() if value != '""') + "]"
+            looks |= {"color": palette["alarm"], "penwidth": "2.6"}
+        return {name: value for name, value in looks.items() if value}
 
-    def edge(self, node: int) -> str:
-        """Return the DOT statement of the edge into a node: the wider, the more records."""
+    def edge(self, node: int) -> dict[str, str]:
+        """Return the attributes of the edge into a node: the wider, the more records."""
         width = 0.7 + 3.3 * math.sqrt(self.tree.n[node] / max(int(self.tree.n[0]), 1))
-        dashed = ", style=dashed" if self.removed[node] else ""
-        parent = int(self.tree.parent[node])
-        return f'{parent} -> {node} [id="e{node}", class="p{parent}", penwidth={width:.2f}{dashed}]'
+        return {"penwidth": f"{width:.2f}"} | ({"style": "dashed"} if self.removed[node] else {})
 
     def lines(self, node: int) -> list[str]:
         """Return the lines of text on a node: in plain words first, then the papers' figures."""

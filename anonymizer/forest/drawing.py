@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from anonymizer.drawing.charts import ORIGINAL, RELEASED, literal
-from anonymizer.drawing.dot import THEMES, digraph, quote, quote_tooltip
+from anonymizer.drawing.dot import THEMES, add_edge, digraph, label_text, tooltip_text
 from anonymizer.forest.domains import Domains
 from anonymizer.forest.forest import MODES, Forest
 from anonymizer.forest.mechanisms import Ledger
@@ -70,10 +70,10 @@ def tree_dot(forest: Forest, order: Preorder, *, max_depth: int = 3, max_nodes: 
     places = [place for place, path in enumerate(order.paths) if len(path) < max_depth]
     places = sorted(sorted(places, key=lambda place: len(order.paths[place]))[:max_nodes])
     inside = set(places)
-    statements = []
+    graph = digraph(palette)
     if forest.warnings:
-        text = quote(*textwrap.wrap(forest.warnings[0], 90))
-        statements.append(f'warning [shape=plaintext, style="", fontcolor="{palette["alarm"]}", label={text}]')
+        text = label_text(*textwrap.wrap(forest.warnings[0], 90))
+        graph.node("warning", text, shape="plaintext", style="", fontcolor=palette["alarm"])
     for place in places:
         node, path = order.nodes[place], order.paths[place]
         lines = ["everybody"]
@@ -87,16 +87,13 @@ def tree_dot(forest: Forest, order: Preorder, *, max_depth: int = 3, max_nodes: 
         if folded:
             lines.append("▸ folded")
         colour = palette[f"class{min(node.label or 0, 4)}"] if node.label is not None else palette["1"]
-        statements.append(
-            f'{place} [id="n{place}", label={quote(*lines)}, fillcolor="{colour}", '
-            f"tooltip={quote_tooltip(' · '.join(lines))}]"
+        graph.node(
+            str(place), label_text(*lines), id=f"n{place}", fillcolor=colour, tooltip=tooltip_text(" · ".join(lines))
         )
-    statements += [
-        f'{order.parents[place]} -> {place} [id="e{place}", class="p{order.parents[place]}"]'
-        for place in places
-        if order.parents[place] in inside
-    ]
-    return digraph(palette, statements)
+    for place in places:
+        if order.parents[place] in inside:
+            add_edge(graph, order.parents[place], place)
+    return str(graph.source)
 
 
 def shorter(text: str) -> str:

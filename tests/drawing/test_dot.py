@@ -1,19 +1,23 @@
-"""DOT text: quoting and themes."""
+"""What every graph has: text that is shown as it is, and themes."""
+
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from anonymizer.drawing.dot import THEMES, quote
+from anonymizer.drawing.dot import THEMES, digraph, label_text, tooltip_text
 from anonymizer.drawing.svg import svg
 from anonymizer.drawing.words import visible_text
-from tests.drawn_trees import HOSTILE, nodes_in
+from tests.drawn_trees import HOSTILE, SVG, nodes_in
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_quote__graphviz_gives_back_the_very_text(text: str) -> None:
-    label = visible_text(text)
-    drawing = svg(f"digraph {{ 0 [id=n0, label={quote(label, 'second')}] }}")
+def test_text__graphviz_gives_back_the_very_text(text: str) -> None:
+    label, graph = visible_text(text), digraph(THEMES["light"])
+    graph.node("0", label_text(label, "second"), id="n0", tooltip=tooltip_text(label))
+    drawing = svg(graph.source)
     assert nodes_in(drawing) == {0: f"{label}\nsecond"}
+    assert [title.text for title in ElementTree.fromstring(drawing).iter(f"{SVG}title")] == [label]
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -102,7 +102,7 @@ def test_dot__what_pruning_removed_is_dashed_and_groups_are_doubled(figure1) -> 
     cut = prune(case.tree, risk, "error-risk", 3).cut()
     assert set(cut) == {case.ids[node] for node in (2, 6, 7)}
     source = dot(case.tree, risk, encoded.encodings, encoded.target.labels, cut=cut, below_cut=True, k=3)
-    lines = {int(line.split()[0]): line for line in source.splitlines() if re.match(r"\d+ \[", line)}
+    lines = {int(line.split()[0]): line for line in source.splitlines() if re.match(r"\t\d+ \[", line)}
     gone = {case.ids[node] for node in (4, 5, 8, 9)}
     assert {t for t, line in lines.items() if "dashed" in line} == gone
     assert {t for t, line in lines.items() if "peripheries=2" in line} == set(cut)
@@ -166,7 +166,7 @@ def test_band__has_a_stripe_for_every_part_and_says_how_many(class_tree) -> None
     group = int(cut[0])
     sizes = {group: np.array([10, 30, 60]), int(cut[1]): np.array([5]), 0: np.array([1, 2])}
     source = dot(tree, risk, encoded.encodings, encoded.target.labels, cut=cut, max_depth=100, bands=sizes)
-    bands = re.findall(r"^b(\d+) \[(.*)\]", source, re.MULTILINE)
+    bands = re.findall(r"^\tb(\d+) \[(.*)\]", source, re.MULTILINE)
     assert [int(node) for node, _ in bands] == [group], "whole groups and inner nodes have none"
     assert "3 groups of 10 to 60" in bands[0][1]
     widths = [float(width) for width in re.findall(r";([\d.]+)", bands[0][1])]

@@ -1,8 +1,9 @@
 """Layout: hostile text stays text, nothing foreign passes."""
 
 import gc
-import subprocess
+import os
 import weakref
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -40,6 +41,7 @@ def test_svg__hostile_text_is_shown_and_does_nothing_else(text: str) -> None:
 
 def test_svg__keeps_no_drawing_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """The memory in which graphviz works would keep labels of records that were forgotten."""
+    monkeypatch.setenv("PATH", "")
     graphviz, memories = svg_module._graphviz(), []
     real = type(graphviz)._create_session
 
@@ -63,22 +65,43 @@ def test_svg__foreign_elements_and_links_are_dropped() -> None:
     assert "go" in drawing
 
 
-def test_svg__falls_back_to_dot_and_says_when_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+PROGRAM = """#!/bin/sh
+cat > "$0.source"
+echo "$*" > "$0.options"
+echo '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><script>x</script><g id="n1" class="node"/></svg>'
+exit STATUS
+"""
+
+
+def install_dot(monkeypatch: pytest.MonkeyPatch, folder: Path, status: int) -> None:
+    """Have the one program ``dot`` on the path: it keeps what it is told, and ends with a status."""
+    program = folder / "dot"
+    program.write_text(PROGRAM.replace("STATUS", str(status)), "utf-8")
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the program is a script of the shell")
+def test_svg__an_installed_dot_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    install_dot(monkeypatch, tmp_path, 0)
+    monkeypatch.setattr(svg_module, "_graphviz", lambda: pytest.fail("it was not needed"))
+    assert svg("digraph { é }") == f'<svg xmlns="{svg_module.SVG}" viewBox="0 0 1 1"><g id="n1" class="node" /></svg>'
+    assert (tmp_path / "dot.source").read_text("utf-8") == "digraph { é }"
+    assert (tmp_path / "dot.options").read_text("utf-8") == "-Kdot -Tsvg\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the program is a script of the shell")
+def test_svg__a_dot_that_fails_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    install_dot(monkeypatch, tmp_path, 1)
+    assert "n1" not in svg("digraph { a }")
+    assert (tmp_path / "dot.source").exists()
+
+
+def test_svg__says_when_there_is_neither(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> None:
         raise ImportError("no")
 
+    monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(svg_module, "_graphviz", broken)
-    monkeypatch.setattr(svg_module.shutil, "which", lambda name: None)
     with pytest.raises(DrawError, match="could not be laid out"):
         svg("digraph { a }")
-    calls: list[tuple] = []
-
-    def run(command, **options):
-        calls.append((command, options["input"]))
-        answer = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><script>x</script><g id="n1"/></svg>'
-        return subprocess.CompletedProcess(command, 0, answer)
-
-    monkeypatch.setattr(svg_module.shutil, "which", lambda name: "/bin/dot")
-    monkeypatch.setattr(svg_module.subprocess, "run", run)
-    assert "script" not in svg("digraph { a }")
-    assert calls == [(["/bin/dot", "-Tsvg"], b"digraph { a }")]
