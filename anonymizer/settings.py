@@ -195,7 +195,7 @@ LEAST_RISK = 1e-6
 OF_POPULATION = ("risk_max", "risk_mean", "k_map")
 """Limits that depend on what is known of the population."""
 
-AT_MOST = ("t", "risk_max", "risk_mean", "suppression")
+AT_MOST = ("t", "share_max", "risk_max", "risk_mean", "suppression")
 """What is stricter the smaller it is; all other limits are stricter the larger they are."""
 
 STEERED = "; levels steer the groups, numbers are only checked: their spread steers"

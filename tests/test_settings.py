@@ -10,7 +10,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.pipeline import Result, anonymize
 from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.schema import Role
-from anonymizer.settings import NAMES, RUN, SETTINGS, Limits, Setting, Settings, names_of, setting_names
+from anonymizer.settings import AT_MOST, NAMES, RUN, SETTINGS, Limits, Setting, Settings, names_of, setting_names
 from tests import golden
 from tests.runs import make_table
 
@@ -147,3 +147,8 @@ def test_a_setting_that_is_only_listed__changes_nothing(monkeypatch: pytest.Monk
 
 def test_every_attacker__has_a_limit_and_no_other_setting_is_of_attackers() -> None:
     assert setting_names("attackers") == tuple(f"{name}_limit" for name in NAMES["attacker"])
+
+
+def test_at_most__are_those_that_say_the_greatest_or_largest() -> None:
+    texts = {name: SETTINGS[name].text for name in (*setting_names("limit"), "suppression")}
+    assert {name for name, text in texts.items() if text.startswith(("greatest", "largest"))} == set(AT_MOST)

@@ -4,14 +4,17 @@ and what it does not.
 They steer the grouping (:mod:`anonymizer.groups.limits`), and the checker requires them of the release again.
 """
 
+from functools import partial
+
 import streamlit as st
 
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import NAMES, OF_POPULATION, SETTINGS, setting_names
-from ui.controls import count, plain, slider_ends
+from ui.controls import count, plain
 from ui.glossary import meaning
 from ui.method import number_setting
-from ui.session import set_at_once, widget_state
+from ui.session import widget_state
+from ui.slider import alpha_number, limit_number, set_one
 from ui.workspace import Workspace
 
 TITLE = "Other limits"
@@ -69,7 +72,6 @@ PLACES = {
 """Where the covariance test is made."""
 
 USUAL_SIGNIFICANCE = 0.05
-LARGEST_ALPHA, ALPHA_STEP = 0.5, 0.005
 
 
 def limits_panel(ws: Workspace, page: str) -> None:
@@ -175,8 +177,9 @@ def sensitive_names(schema: Schema | None) -> tuple[list[str], list[str]]:
 
 
 def limit(ws: Workspace, page: str, name: str, also: str = "") -> None:
-    """Draw the field of one limit, and what it promises; of a limit that promises nothing here, its own words."""
-    number_setting(ws, name, f"{page} {name}")
+    """Draw one limit, and what it promises; of a limit that promises nothing here, its own words."""
+    if not limit_number(ws, name, page):
+        number_setting(ws, name, f"{page} {name}")
     if name in PROMISES:
         gives, does_not = PROMISES[name]
         promise(gives, does_not + also)
@@ -195,7 +198,10 @@ def covariance_test(ws: Workspace, page: str) -> None:
         st.caption("Compares how the numbers vary together in a group and in the whole table.")
         return
     ws.set(significance=USUAL_SIGNIFICANCE if p.significance is None else p.significance, tested=tested)
-    alpha_slider(ws, page)
+    alpha_number(
+        SETTINGS["significance"].title, float(ws.settings.significance or 0), partial(set_one, ws, "significance"),
+        f"{page} significance", ("fewer branches merged", "more of them"),
+    )  # fmt: skip
     if tested == "leaves":
         promise(
             "in no group do the numbers vary together so unlike the table that the test sees it at α",
@@ -208,18 +214,6 @@ def covariance_test(ws: Workspace, page: str) -> None:
             ":material/check: **Promises:** nothing about what is released. Branches that vary unlike the table are "
             f"merged; the groups themselves are not tested, and the checker does not require it.{only}"
         )
-
-
-def alpha_slider(ws: Workspace, page: str) -> None:
-    """Draw the slider of α. It ends at .5, or beyond where a larger one is set."""
-    alpha = float(ws.settings.significance or 0.0)
-    key = f"{page} significance"
-    alpha = st.slider(
-        SETTINGS["significance"].title, 0.0, max(LARGEST_ALPHA, alpha), alpha, ALPHA_STEP, format="%.3f", key=key,
-        on_change=set_at_once, args=(ws, "significance", key),
-    )  # fmt: skip
-    slider_ends("fewer branches merged", "more of them")
-    ws.set(significance=alpha)
 
 
 def promise(gives: str, does_not: str) -> None:

@@ -1,4 +1,4 @@
-"""How groups and boxes are made: the k slider, the grouping box, the generalizer box, and how the tree grows.
+"""How groups and boxes are made: the grouping box, the generalizer box, and how the tree grows.
 
 ``page`` begins the keys of the widgets, which tells those of different pages apart.
 """
@@ -21,9 +21,6 @@ from ui.server.framework import DeltaGenerator
 from ui.session import optional_number, set_at_once, widget_state
 from ui.workspace import Workspace
 
-LARGEST_K = 200
-"""Where the slider of k ends, in a large table."""
-
 SHARE_STEP = 0.05
 SHARES_LEFT_OUT = {0.0: "None", 0.005: "At most 0.5%", 0.01: "At most 1%", 0.02: "At most 2%", 0.05: "At most 5%"}
 WEIGHTS_LEFT_OUT = {
@@ -31,18 +28,6 @@ WEIGHTS_LEFT_OUT = {
     0.5: "Half of its detail",
     1.0: "All of its detail: only where less is lost all in all",
 }
-STEPS = {"entropy_l": 0.25, "significance": 0.01, "risk_max": 0.01, "risk_mean": 0.01}
-"""How far a click moves a number that is no share."""
-
-
-def k_slider(ws: Workspace, page: str) -> None:
-    """Draw the slider of k. It ends at the number of records at the latest, and never below the k that is set."""
-    records = ws.n_records
-    largest = max(10, ws.k, min(LARGEST_K, records))
-    title, least = SETTINGS["k"].title, int(SETTINGS["k"].least)
-    k = st.slider(title, least, largest, ws.k, key=f"{page} k", help=meaning("k"))
-    slider_ends("more detail", "less risk")
-    ws.set(k=int(k))
 
 
 def grouping_choice(ws: Workspace, page: str, *, explain: bool = True) -> None:
@@ -111,7 +96,7 @@ def number_setting(ws: Workspace, name: str, key: str, *, empty: str = "off") ->
     as_number = int if whole else float
     least, most = as_number(setting.least), as_number(setting.most)
     start = None if value is None else as_number(value)
-    step = 1 if whole else STEPS.get(name, SHARE_STEP if setting.most <= 1 else 1.0)
+    step = 1 if whole else SHARE_STEP if setting.most <= 1 else 1.0
     look = {"step": step, "format": "%d" if whole else "%g", "key": key, "help": meaning(name)}
     if setting.optional and empty:
         number = optional_number(setting.title, least, most, start, placeholder=empty, **look)

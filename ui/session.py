@@ -61,6 +61,17 @@ def set_at_once(ws: Workspace, name: str, key: str) -> None:
     ws.set(**{name: widget_state(key)})
 
 
+def show_value(key: str, value: Any, *, instead: bool = False) -> Any:
+    """Make the widget with this key show a value, unless it does. Return the default that it is to have: none, for its
+    state says it. ``instead``: a new widget gets the value as its default instead, which outlives a change of its
+    range."""
+    if instead and st.session_state.get(key, value) == value:
+        return value
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    return None
+
+
 def show_in_widgets(page: str, values: Mapping[str, Any]) -> None:
     """Make the widgets of a page show other values; ``page`` begins their keys, then comes the name of what they hold.
     For callbacks: what a widget shows is otherwise what counts."""

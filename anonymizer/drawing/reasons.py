@@ -12,6 +12,7 @@ from anonymizer.growing.tree import Tree
 from anonymizer.values import number_text, plural
 
 if TYPE_CHECKING:
+    from anonymizer.groups.candidates import Candidates
     from anonymizer.groups.prune import Pruning
     from anonymizer.groups.risk import NodeRisk
 
@@ -64,6 +65,29 @@ def explain_leaf(
     price = f"{', '.join(costs)} and {last}" if costs else last
     n_leaves = int(tree.is_leaf[node : node + tree.size[node]].sum())
     return f"{these} were merged {why}; merging the {n_leaves} leaves of the grown tree {price}."
+
+
+def explain_step(pruning: "Pruning", branches: "Candidates", step: int) -> str:
+    """Return which branch step ``step`` (from 1) took back and why it went before the others of ``branches``."""
+    node, n = int(branches.nodes[0]), len(branches.nodes)
+    took = f"Step {step:,} took back node {node:,}"
+    if n == 1:
+        return f"{took}: no other branch could go."
+    if pruning.criterion not in ("error-risk", "error-digression"):
+        return f"{took}: of {n:,} branches that must go, it has the fewest rows."
+    by_risk = pruning.criterion == "error-risk"
+    symbol, size = ("ω", "largest") if by_risk else ("q", "smallest")
+    last = " The root goes last, although its ω is larger." if by_risk and _root_waits(branches) else ""
+    if f"{branches.ratios[0]:.9e}" != f"{branches.ratios[1]:.9e}" or (by_risk and branches.nodes[1] == 0):
+        return f"{took}: of {n:,} branches that could go, its {symbol} is the {size}.{last}"
+    tie = f"{took}: its {symbol} is the {size}, as is that of node {int(branches.nodes[1]):,}."
+    more = by_risk and f"{branches.gain[0]:.9e}" != f"{branches.gain[1]:.9e}"
+    return f"{tie} {'It removes more bits of risk' if more else 'The lower number goes first'}.{last}"
+
+
+def _root_waits(branches: "Candidates") -> bool:
+    """Return True where the root is a candidate that would be first by its ω."""
+    return bool(branches.nodes[-1] == 0 and branches.ratios[-1] > branches.ratios[0])
 
 
 def _reason(

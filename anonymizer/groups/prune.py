@@ -113,12 +113,21 @@ def prune(
             remedy="Make one sensitive, or prune by least or error-risk.",
         )
     bounds = limits or Limits(k=k)
-    bounds = bounds.but(k=fewest(criterion, bounds.k, int(tree.persons.n[0])))
-    if limits is None or encoded is None:
+    flags = failing(tree, risk, criterion, bounds, None if limits is None else encoded)
+    return collapse(tree, risk, criterion, bounds.k, *flags)
+
+
+def failing(
+    tree: Tree, risk: NodeRisk, criterion: str, limits: Limits, encoded: EncodedTable | None
+) -> tuple[Flags, Flags]:
+    """Return which nodes fail as groups, by k alone without ``encoded``, and which branches offend by themselves, both
+    (m,)."""
+    bounds = limits.but(k=fewest(criterion, limits.k, int(tree.persons.n[0])))
+    if encoded is None:
         fails = tree.persons.n < bounds.k
     else:
         fails = ~np.logical_and.reduce([margin.passes for margin in margins(tree, risk, encoded, bounds)])
-    return collapse(tree, risk, criterion, limits.k if limits else k, fails, offenders(tree, risk, bounds))
+    return fails, offenders(tree, risk, bounds)
 
 
 def fewest(criterion: str, k: int, persons: int) -> int:

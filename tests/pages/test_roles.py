@@ -185,7 +185,8 @@ def test_levels__are_put_in_order_by_hand() -> None:
 @pytest.mark.parametrize(("ends", "wrong"), [((0.0, 120.0), False), ((30.0, 120.0), True), ((120.0, 0.0), True)])
 def test_domain__of_a_number_must_hold_the_data(ends: tuple[float, float], wrong: bool) -> None:
     app = open_page(session())
-    for box, end in zip(app.number_input, ends, strict=True):
+    fields = [box for box in app.number_input if not box.label.startswith("Highest risk")]
+    for box, end in zip(fields, ends, strict=True):
         box.set_value(end)
     app = press(app, "Declare this domain")
     assert not app.exception

@@ -1,6 +1,7 @@
 """The comparison of methods on the page: what is compared, what it will cost, how far it is, and what came out."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -31,9 +32,9 @@ from ui.background import Job
 from ui.controls import count, duration, place_of, plain, plural, slider_ends
 from ui.evaluate.state import EvaluateState
 from ui.job import before_answer, show_failure, start_job, watch
-from ui.limits import ALPHA_STEP, LARGEST_ALPHA
 from ui.method import groupings_for
 from ui.release.downloads import file_stem
+from ui.slider import alpha_number
 from ui.workspace import Workspace
 
 JOB = "evaluation"
@@ -201,13 +202,13 @@ def choose_details(ws: Workspace, state: EvaluateState) -> float | None:
         if "error-digression" not in groupings_for(ws):
             return None
         with third:
-            state.significance = st.slider(
+            alpha_number(
                 f"α of {plain(in_text(name_of('grouping', 'error-digression')))}",
-                0.0, LARGEST_ALPHA, state.significance, ALPHA_STEP, format="%.3f", key="evaluate significance",
-                help="Branches whose numbers vary together unlike the whole table's, by the covariance test at α, are "
+                state.significance, partial(setattr, state, "significance"), "evaluate significance",
+                ("no test", "more branches merged"),
+                "Branches whose numbers vary together unlike the whole table's, by the covariance test at α, are "
                 "merged as well (Li and Sarkar 2014). It promises nothing about the groups.",
             )  # fmt: skip
-            slider_ends("no test", "more branches merged")
         return state.significance or None
 
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from anonymizer.forest.forest import MODES, NEIGHBOURS
 from anonymizer.schema import Kind, Schema
 from ui.controls import plain, plural, problem, slider_ends
 from ui.forest.state import Codebook, ForestState
+from ui.slider import Scale, number
 from ui.workspace import Workspace
 
 BUDGETS = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
@@ -99,15 +101,18 @@ def mode_choice(ws: Workspace) -> str:
 def sliders(ws: Workspace, mode: str, n_columns: int) -> tuple[float, int, int]:
     """Return budget, trees and depth, with their ends in words; the last two rest where a mode grows no tree."""
     state, rest = ws.state(ForestState), not MODES[mode].trees
-    epsilon = st.select_slider("β: privacy budget of the forest", BUDGETS, state.epsilon, key="forest epsilon")
-    slider_ends("strong privacy, much noise", "weak privacy, little noise")
+    scale = Scale(0.001, 100, 0.05, BUDGETS, ends=("strong privacy, much noise", "weak privacy, little noise"))
+    number(
+        "β: privacy budget of the forest", scale, state.epsilon, partial(setattr, state, "epsilon"),
+        slider="forest epsilon", field="forest epsilon field",
+    )  # fmt: skip
     most = max(2, min(10, n_columns))
     trees = st.slider("τ: trees", 1, most, min(state.trees, most), key=f"forest trees {most}", disabled=rest)
     slider_ends("one tree gets the whole budget", "many trees share it, each noisier")
     depth = st.slider("δ: longest path, in nodes", 1, 10, state.depth, key="forest depth", disabled=rest)
     slider_ends("few, general rules", "many, narrow rules, more noise in each")
-    state.epsilon, state.trees, state.depth = float(epsilon), int(trees), int(depth)
-    return state.epsilon, state.trees, state.depth
+    state.trees, state.depth = int(trees), int(depth)
+    return float(state.epsilon), state.trees, state.depth
 
 
 def public_domains(ws: Workspace, target: str, columns: list[str]) -> Domains | None:

@@ -1,13 +1,15 @@
 """The risk before release: how far quasi-identifiers single people out, and for whom that is too much."""
 
 import html
+from functools import partial
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from anonymizer.checking.linkage import ROUNDING, LinkageRisk
-from anonymizer.settings import SETTINGS
-from ui.controls import count, plain, share, slider_ends
+from anonymizer.settings import MOST, SETTINGS
+from ui.controls import count, plain, share
+from ui.slider import Scale, number, set_one
 from ui.workspace import Workspace
 
 CHANCES = (1, 2, 3, 5, 10, 11, 20, 33, 50, 100, 200, 500, 1000)
@@ -49,10 +51,9 @@ def limit(ws: Workspace, name: str, words: str) -> None:
     """Draw the limit on the risk of one kind of attacker."""
     setting = f"{name}_limit"
     accepts = ws.settings[setting]
-    options = sorted({*CHANCES, accepts})
-    answer = st.select_slider(plain(words), options, value=accepts, format_func=count, key=f"{name} limit")
-    slider_ends("any risk", "made public")
-    ws.set(**{setting: answer})
+    scale = Scale(1, MOST, 1, CHANCES, ends=("any risk", "made public"))
+    take = partial(set_one, ws, setting)
+    number(plain(words), scale, accepts, take, slider=f"{name} limit", field=f"{name} limit field")
 
 
 def attacker(ws: Workspace, risk: LinkageRisk, name: str, chance: float, words: str) -> None:

@@ -13,11 +13,12 @@ from ui.method import (
     grouping_choice,
     growth_choice,
     growth_title,
-    k_slider,
     suppression_choice,
     suppression_title,
 )
 from ui.session import widget_state
+from ui.slider import k_slider
+from ui.tree.candidates import step_candidates
 from ui.tree.cells import TITLE as CELLS
 from ui.tree.cells import cells
 from ui.tree.state import TreeState
@@ -116,4 +117,5 @@ def view_choices(ws: Workspace, pruning: Pruning) -> TreeState:
             f"Pruning steps done, of {count(pruning.n_steps)}", 0, pruning.n_steps, state.after,
             key=f"after {id(pruning)}", label_visibility="collapsed",
         )  # fmt: skip
+        step_candidates(ws, pruning, state.after)
     return state

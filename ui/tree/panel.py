@@ -283,7 +283,23 @@ def measures(risk: NodeRisk, encoded: EncodedTable, node: int) -> list[tuple[str
     if encoded.target.n_classes > 1:
         name = encoded.target.title
         facts.append((f"{count(risk.error[node])} rows", f"are not in the largest class of {name} here (E)."))
+    if not np.isnan(risk.error_risk[node]):
+        facts += branch_measures(risk, node, encoded.target.n_classes > 1)
     return facts if risk.numeric is None else [*facts, *number_measures(risk.numeric, node)]
+
+
+def branch_measures(risk: NodeRisk, node: int, has_classes: bool) -> list[tuple[str, str]]:
+    """Return the measures of the branch below a node, at the leaves of the grown tree."""
+    ratio = risk.error_risk[node]
+    facts = [(f"{risk.branch_tidi[node]:.2f} bits", "is the lowest TIDI of the leaves below as grown (R(B)).")]
+    if has_classes:
+        facts += [
+            (f"{count(risk.branch_error[node])} rows", "are not in the largest class of their leaf below (E(B))."),
+            ("No row of error", "is added if the branch is merged (ω = ∞).")
+            if np.isinf(ratio)
+            else (f"{ratio:.3g} bits", "of risk go for each row of error if the branch is merged (ω)."),
+        ]
+    return facts
 
 
 def number_measures(numeric: NumericRisk, node: int) -> list[tuple[str, str]]:

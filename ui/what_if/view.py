@@ -31,9 +31,10 @@ from ui.gate.view import way_to_ready
 from ui.history import undo_redo
 from ui.job import answer_of_job, groups_ready, tree_ready
 from ui.limits import limits_panel
-from ui.method import fit_grouping, generalizer_choice, grouping_choice, k_slider, numbers_choice, price_of_ends
+from ui.method import fit_grouping, generalizer_choice, grouping_choice, numbers_choice, price_of_ends
 from ui.release.view import check_text, headline, homogeneity
 from ui.server.framework import DeltaGenerator
+from ui.slider import k_slider
 from ui.strip import figures
 from ui.what_if.frontier import frontier
 from ui.what_if.knowledge import knowledge
