@@ -4,6 +4,7 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError
 from ui.controls import problem
+from ui.evaluate.papers import tables_of_papers
 from ui.evaluate.view import choices, results, run_comparison
 from ui.guard import lacks
 from ui.session import workspace
@@ -22,6 +23,7 @@ def main() -> None:
     try:
         run_comparison(ws, choices(ws))
         results(ws)
+        tables_of_papers(ws)
     except AnonymizerError as error:
         problem(error)
 

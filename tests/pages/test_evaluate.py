@@ -11,6 +11,7 @@ from anonymizer.measuring.measures import MEASURES
 from anonymizer.releasing.generalize import GENERALIZERS, WRITINGS
 from anonymizer.schema import Schema
 from anonymizer.studies.experiment import evaluate
+from anonymizer.studies.printed import TABLES, beside_print
 from tests.groups.test_refine import random_table
 from tests.pages.test_data import SHELL
 from tests.pages.test_release import plain_text
@@ -207,3 +208,18 @@ def test_what_does_not_fit__is_said_as_one_error() -> None:
 )
 def test_duration__in_words(seconds: float, words: str) -> None:
     assert duration(seconds) == words
+
+
+def test_tables_of_papers__are_run_by_a_button_beside_the_figures_in_print() -> None:
+    ws = session()
+    app = open_page(ws)
+    assert {f"begin printed {name}" for name in TABLES} <= {button.key for button in app.button}
+    app.button(key="begin printed L14-5").click().run()
+    assert ws.jobs["printed L14-5"].done.wait(PATIENCE)
+    app.run()
+    assert not app.exception
+    table = next(frame.value for frame in app.dataframe if "method" in frame.value)
+    expected = beside_print(TABLES["L14-5"], ws.jobs["printed L14-5"].answer)
+    pd.testing.assert_frame_equal(table, expected)
+    fits = TABLES["L14-5"].fits(SCHEMA)
+    assert f"Here: {'your table' if fits else 'the made-up hospital'}, 2 folds" in plain_text(app)
