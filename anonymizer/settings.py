@@ -20,7 +20,10 @@ ATTACK_SECONDS = 20.0
 TESTS = ("inner", "leaves")
 """Where ``significance`` is tested: on the nodes that could be pruned (the papers) or on the groups themselves."""
 
-DICTIONARIES: dict[str, list[Collection[str]]] = {"tested": [TESTS]}
+FORMS = ("printed", "adjusted")
+"""The covariance test as the paper prints it, or with Bartlett's factor for few rows."""
+
+DICTIONARIES: dict[str, list[Collection[str]]] = {"tested": [TESTS], "test_form": [FORMS]}
 """For each setting that is a name, the dictionaries whose keys it may be: see :func:`offer`."""
 
 
@@ -65,6 +68,7 @@ NAMES: dict[str, dict[str, str]] = {
     "order": {"content": "By content", "secret": "Shuffled"},
     "sets": {"full": "In full", "named": "By a short name"},
     "tested": {"inner": "Inner nodes (as in the paper)", "leaves": "Groups themselves"},
+    "test_form": {"printed": "As printed", "adjusted": "Adjusted for few rows (Bartlett)"},
     "attacker": {"prosecutor": "Prosecutor", "journalist": "Journalist", "marketer": "Marketer"},
     "measure": {
         "groups": "Groups",
@@ -194,6 +198,9 @@ LEAST_RISK = 1e-6
 
 OF_POPULATION = ("risk_max", "risk_mean", "k_map")
 """Limits that depend on what is known of the population."""
+
+HOW_TESTED = ("tested", "test_form")
+"""How α is tested: no limits by themselves."""
 
 AT_MOST = ("t", "share_max", "risk_max", "risk_mean", "suppression")
 """What is stricter the smaller it is; all other limits are stricter the larger they are."""
@@ -346,6 +353,13 @@ SETTINGS: dict[str, Setting] = {
         optional=True,
     ),
     "tested": Setting("inner", "name", "limit", "Covariance test", "where α is tested: on inner nodes or on groups"),
+    "test_form": Setting(
+        "printed",
+        "name",
+        "limit",
+        "Form of the test",
+        "form of the covariance test: as printed, or adjusted by Bartlett",
+    ),
     "prosecutor_limit": Setting(
         10,
         "count",
@@ -469,7 +483,7 @@ class Limits(Settings):
     standard deviation as a share of the file's (0 to 1). ``risk_max``, ``risk_mean``: greatest, and greatest average,
     chance that a link to a record is right (0 to 1), and ``k_map``: fewest people of the population who fit, by what is
     known of it. ``significance``: α of the covariance test, where ``tested``
-    says; on "inner" nodes it steers pruning and promises nothing about groups.
+    says, in the ``test_form`` it says; on "inner" nodes it steers pruning and promises nothing about groups.
     """
 
     parts = ("limit",)
@@ -489,13 +503,13 @@ class Limits(Settings):
     @property
     def of_values(self) -> bool:
         """True when any limit is on that looks at sensitive values."""
-        others = ("k", "tested", "share_max", *OF_POPULATION)
+        others = ("k", *HOW_TESTED, "share_max", *OF_POPULATION)
         return any(value is not None for name, value in self.items() if name not in others)
 
     @property
     def beside_k(self) -> bool:
         """True when any limit beside k is on."""
-        return any(value is not None for name, value in self.items() if name not in ("k", "tested"))
+        return any(value is not None for name, value in self.items() if name not in ("k", *HOW_TESTED))
 
 
 def check(name: str, value: Any) -> None:

@@ -94,7 +94,7 @@ def test_names__stand_in_one_table() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["grouping", "generalizer", "criterion", "writing", "numbers", "order", "sets", "tested"]
+    "kind", ["grouping", "generalizer", "criterion", "writing", "numbers", "order", "sets", "tested", "test_form"]
 )
 def test_every_choice__has_one_name(kind: str) -> None:
     assert set(names_of(kind)) <= set(NAMES[kind])

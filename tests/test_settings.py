@@ -70,7 +70,7 @@ def test_limits__are_those_of_the_settings() -> None:
     assert {name: value for name, value in limits.required.items() if value is not None} == {"k": 4, "t": 0.2}
     assert {"l", "entropy_l", "rsd_min", "spread_min", "risk_max", "risk_mean", "k_map"} < set(limits.required)
     assert limits.beside_k
-    assert not Limits(k=99, tested="leaves").beside_k
+    assert not Limits(k=99, tested="leaves", test_form="adjusted").beside_k
 
 
 def test_a_short_value__stands_for_several() -> None:
@@ -101,14 +101,18 @@ BESIDE: dict[str, dict[str, object]] = {
     "sets": {"k": 60},
     "significance": {"grouping": "error-digression", "generalizer": "uniform", "k": 2},
     "tested": {"grouping": "error-digression", "significance": 0.2},
-}
+    "test_form": {
+        "grouping": "error-digression", "significance": 0.0031, "generalizer": "uniform", "k": 2, "max_depth": 2,
+        "min_leaf": 60,
+    },
+}  # fmt: skip
 """What else must be chosen for a setting to be asked for."""
 CHOICES: dict[str, object] = {
     "k": 20, "grouping": "least", "generalizer": "uniform", "writing": "weighted", "numbers": "range",
     "suppression": 0.2, "suppression_weight": 0.1, "order": "secret", "sets": "named", "regression": "cost ~ age",
     "criterion": "gini", "cost": "ranks", "min_leaf": 60, "max_depth": 1, "weight": 0.9, "share_max": 0.05, "l": 4,
     "entropy_l": 3, "t": 0.2, "rsd_min": 0.9, "spread_min": 0.9, "risk_max": 0.05, "risk_mean": 0.04, "k_map": 30,
-    "significance": 0.95, "tested": "leaves",
+    "significance": 0.95, "tested": "leaves", "test_form": "adjusted",
 }  # fmt: skip
 """A choice of every setting that changes something."""
 

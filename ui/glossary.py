@@ -63,7 +63,7 @@ TERMS = {
     "t": "t-closeness", "rsd_min": "RSD",
     "spread_min": "Spread", "risk_max": "Individual risk", "risk_mean": "Individual risk", "k_map": "k-map",
     "suppression": "Suppression", "suppression_weight": "Weight of a row left out",
-    "tested": "Covariance test", "significance": "Covariance test",
+    "tested": "Covariance test", "test_form": "Covariance test", "significance": "Covariance test",
 }  # fmt: skip
 """The word of the glossary that tells what a setting is."""
 

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from anonymizer.schema import Kind, Role, Schema
-from anonymizer.settings import NAMES, OF_POPULATION, SETTINGS, setting_names
+from anonymizer.settings import FORMS, HOW_TESTED, NAMES, OF_POPULATION, SETTINGS, setting_names
 from ui.controls import count, plain
 from ui.glossary import meaning
 from ui.method import number_setting
@@ -21,7 +21,7 @@ TITLE = "Other limits"
 OF_CATEGORIES = ("l", "entropy_l", "t")
 OF_NUMBERS = ("rsd_min", "spread_min")
 SHARE = "share_max"
-TEST = ("significance", "tested")
+TEST = ("significance", *HOW_TESTED)
 """The settings of the covariance test."""
 
 PROMISES = {
@@ -194,7 +194,7 @@ def covariance_test(ws: Workspace, page: str) -> None:
     title, help = SETTINGS["tested"].title, meaning("tested")
     tested = st.selectbox(title, list(PLACES), at, format_func=PLACES.get, key=f"{page} tested", help=help)
     if not tested:
-        ws.set(significance=None, tested=SETTINGS["tested"].default)
+        ws.set(significance=None, **{name: SETTINGS[name].default for name in HOW_TESTED})
         st.caption("Compares how the numbers vary together in a group and in the whole table.")
         return
     ws.set(significance=USUAL_SIGNIFICANCE if p.significance is None else p.significance, tested=tested)
@@ -202,6 +202,12 @@ def covariance_test(ws: Workspace, page: str) -> None:
         SETTINGS["significance"].title, float(ws.settings.significance or 0), partial(set_one, ws, "significance"),
         f"{page} significance", ("fewer branches merged", "more of them"),
     )  # fmt: skip
+    names = list(FORMS)
+    form = st.selectbox(
+        SETTINGS["test_form"].title, names, names.index(ws.settings.test_form), key=f"{page} test_form",
+        format_func=NAMES["test_form"].get, help=meaning("tested"),
+    )  # fmt: skip
+    ws.set(test_form=form)
     if tested == "leaves":
         promise(
             "in no group do the numbers vary together so unlike the table that the test sees it at α",

@@ -35,7 +35,7 @@ SHARES = [step / 20 for step in range(21)]
 @dataclass(frozen=True)
 class Scale:
     """``least`` and ``most`` that may be typed, in steps of ``step``; where the slider stops, or, in even steps, where
-    it ends. ``ends``: what its ends mean, in words; ``disabled``: nothing can be answer now."""
+    it ends. ``ends``: what its ends mean, in words; ``disabled``: nothing can be taken now."""
 
     least: float
     most: float

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from anonymizer.drawing.dot import THEMES, add_edge, digraph, label_text, tooltip_text
 from anonymizer.drawing.rules import Conditions, regions, rule_text, step_text
 from anonymizer.drawing.shades import GLYPHS, LEVELS, class_ranks, gauge, most_of, risk_levels, risk_scores, share_bar
-from anonymizer.drawing.words import class_name, number_lines
+from anonymizer.drawing.words import branch_lines, class_name, number_lines
 from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import Encoding
 from anonymizer.growing.tree import Tree
@@ -268,6 +268,7 @@ class _Style:
             *([] if tree.unit == "row" else [f"of {plural(int(tree.persons.n[node]), 'person')}"]),
             f"BIG {risk.big[node]:.3f} + ICR {risk.icr[node]:.3f} = TIDI {risk.tidi[node]:.3f} bits",
             *([f"E {int(risk.error[node]):,}"] if len(self.labels) > 1 else []),
+            *branch_lines(risk, self.labels, node),
             *([] if risk.numeric is None else number_lines(risk.numeric, node)),
             *([below_text(self.below[node], self.k)] if node in self.below and self.is_group[node] else []),
         ]

@@ -1,6 +1,6 @@
 """The reason why the records of a node are one group, in one sentence with its numbers."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +27,15 @@ def explain_leaf(
     *,
     limits: tuple[Margin, ...] = (),
     significance: float | None = None,
+    form: str = "printed",
 ) -> str:
     """Return why the records of a node are one group, or why they are not, in one sentence.
 
     ``after``: the number of pruning steps done so far; ``None``: all. ``limits``: what the pruning kept, as
     :func:`anonymizer.groups.limits.margins` gives it (k is known without); ``significance``: α where inner nodes are
-    tested. Costs compare the group with the grown tree's branch: Y19 (8) and (9) for records, (5) and (6) for bits, L09
-    (8) for squared error and digression. A node inside a group is explained with that group.
+    tested, in a ``form`` of the test. Costs compare the group with the grown tree's branch: Y19 (8) and (9) for
+    records, (5) and (6) for bits, L09 (8) for squared error and digression. A node inside a group is explained with
+    that group.
     """
     cut = np.asarray(pruning.cut(after))
     n, k, unit = int(tree.persons.n[node]), pruning.k, tree.unit
@@ -45,7 +47,8 @@ def explain_leaf(
                 f"{plural(len(inside), 'group')}, the smallest of {plural(int(inside.min()), unit)}."
             )
         group = next(t for t in reversed(tree.path(node)) if t in cut)
-        whole = explain_leaf(tree, risk, pruning, encodings, group, after, limits=limits, significance=significance)
+        how: dict[str, Any] = {"limits": limits, "significance": significance, "form": form}
+        whole = explain_leaf(tree, risk, pruning, encodings, group, after, **how)
         return f"These {plural(n, unit)} were merged into a larger group: {whole[0].lower()}{whole[1:]}"
     these = f"These {plural(n, unit)}" if n != 1 else f"This 1 {unit}"
     if tree.is_leaf[node]:
@@ -57,7 +60,9 @@ def explain_leaf(
         then = "a later step merges the branch around" if node else "and nothing is left to merge with"
         return f"{these} {are} a leaf of the grown tree, {short}; {then}."
     when = [int(step) for step in pruning.steps[:after]].index(node)
-    why = _reason(tree, risk, pruning, encodings, node, when, limits, significance)
+    p_values = None if significance is None or risk.numeric is None else risk.numeric.p_in(form)
+    unlike = None if p_values is None or significance is None else (float(p_values[node]), significance)
+    why = _reason(tree, pruning, encodings, node, when, limits, unlike)
     if pruning.criterion != "least":
         ratio = _ratio_text(pruning.criterion, float(pruning.ratios[when]))
         why += f", and this branch came first by the {pruning.criterion} measure, {ratio}"
@@ -92,15 +97,15 @@ def _root_waits(branches: "Candidates") -> bool:
 
 def _reason(
     tree: Tree,
-    risk: "NodeRisk",
     pruning: "Pruning",
     encodings: tuple[Encoding, ...],
     node: int,
     when: int,
     limits: tuple[Margin, ...],
-    significance: float | None,
+    unlike: tuple[float, float] | None,
 ) -> str:
-    """Return what offended when a branch collapsed: a small group, another limit, its own test, or a split above."""
+    """Return what offended when a branch collapsed: a small group, another limit, its own test, or a split above.
+    ``unlike``: p of its covariance test and α, where inner nodes are tested."""
     k, parts = pruning.k, _in_branch(tree, np.asarray(pruning.cut(when)), node)
     smallest = int(parts[np.argmin(tree.persons.n[parts])])
     few, failure = int(tree.persons.n[smallest]), _failure(limits, parts)
@@ -117,9 +122,8 @@ def _reason(
         if int(tree.parent[part]) == node:
             return f"because the split on {where} left a group where {margin.shortfall(part)}"
         return f"because in one of the {len(parts)} groups below ({where}) {margin.shortfall(part)}"
-    if significance is not None and risk.numeric is not None and risk.numeric.p_value[node] < significance:
-        p_value = risk.numeric.p_value[node]
-        below = f"(p = {p_value:.3g}, below α = {significance:g})"
+    if unlike is not None and unlike[0] < unlike[1]:
+        below = f"(p = {unlike[0]:.3g}, below α = {unlike[1]:g})"
         return f"because their sensitive values vary unlike the whole table's {below}"
     for above in reversed(tree.path(node)[:-1]):
         undone, children = step_text(tree, encodings, above + 1, brief=True), tree.children(above)

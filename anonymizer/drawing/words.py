@@ -67,7 +67,13 @@ def mean_text(numeric: "NumericRisk", node: int, position: int) -> str:
 def number_lines(numeric: "NumericRisk", node: int) -> list[str]:
     """Return the figures of a node on numeric sensitive columns, one line for all and one for each."""
     p_value = "p not defined" if np.isnan(numeric.p_value[node]) else f"p {number_text(numeric.p_value[node])}"
-    lines = [f"SSE {number_text(numeric.sse[node])}, digression {number_text(numeric.digression[node])}, {p_value}"]
+    first = [f"SSE {number_text(numeric.sse[node])}", f"digression {number_text(numeric.digression[node])}"]
+    if not np.isnan(numeric.error_digression[node]):
+        first.append(f"Δ(B) {number_text(numeric.branch_digression[node])}")
+        first.append(f"q {_ratio(numeric.error_digression[node])}")
+    if np.isfinite(numeric.statistic[node]):
+        first.append(f"L {number_text(numeric.statistic[node])}")
+    lines = [", ".join([*first, p_value])]
     for position, name in enumerate(numeric.titles):
         rsd, spread = numeric.rsd[node, position], numeric.spread[node, position]
         figures = (
@@ -75,6 +81,21 @@ def number_lines(numeric: "NumericRisk", node: int) -> list[str]:
         )
         lines.append(f"{visible_text(name)}: {figures}")
     return lines
+
+
+def _ratio(value: float) -> str:
+    """Return ω or q as it is read."""
+    return "∞" if np.isinf(value) else number_text(float(value))
+
+
+def branch_lines(risk: "NodeRisk", labels: tuple[str | None, ...], node: int) -> list[str]:
+    """Return the figures of the branch below a node on one line, at the leaves of the grown tree; none of a leaf."""
+    if np.isnan(risk.error_risk[node]):
+        return []
+    figures = [f"R(B) {risk.branch_tidi[node]:.3f}"]
+    if len(labels) > 1:
+        figures += [f"E(B) {int(risk.branch_error[node]):,}", f"ω {_ratio(risk.error_risk[node])}"]
+    return [", ".join(figures)]
 
 
 def figures_text(risk: "NodeRisk", labels: tuple[str | None, ...]) -> str:

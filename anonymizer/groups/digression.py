@@ -24,8 +24,9 @@ class NumericRisk:
     ``sse``: e(t), squared error around the node's means. ``digression``: Δ(t) = det(S − S(t)), L09 (3): how far the
     node's scatter falls short of the whole file's; 0 at the root, large is risky. ``branch_sse``,
     ``branch_digression``: sums over the branch's leaves. ``error_digression``: q_t, (8) = (e(t) − e(B_t)) /
-    (Δ(B_t) − Δ(t)): error added for each unit of digression removed; NaN at leaves. ``p_value`` of the covariance
-    test, (9): whether the node's covariance could be the whole file's; NaN when the file's own is singular.
+    (Δ(B_t) − Δ(t)): error added for each unit of digression removed; NaN at leaves. ``statistic`` L_t and
+    ``p_value`` of the covariance test, (9): whether the node's covariance could be the whole file's; NaN when the
+    file's own is singular. ``p_adjusted``: with Bartlett's factor.
 
     Of each column (m, r): ``mean`` in its own unit; ``rsd``, Σ(y − ȳ_t)² / Σ(y − Ȳ)² over the node's records, (10):
     how little closer the node's mean brings an attacker than the file's, 0 is full disclosure; ``spread``: the node's
@@ -40,11 +41,17 @@ class NumericRisk:
     branch_sse: Floats
     branch_digression: Floats
     error_digression: Floats
+    statistic: Floats
     p_value: Floats
+    p_adjusted: Floats
     mean: Floats
     rsd: Floats
     spread: Floats
     dates: frozenset[str] = frozenset()
+
+    def p_in(self, form: str) -> Floats:
+        """Return the p-values (m,) in a form of the test: printed or adjusted."""
+        return self.p_adjusted if form == "adjusted" else self.p_value
 
 
 def annotate_numbers(tree: Tree, target: NumericTarget) -> NumericRisk:
@@ -72,7 +79,9 @@ def annotate_numbers(tree: Tree, target: NumericTarget) -> NumericRisk:
         error_digression=np.where(
             tree.is_leaf, np.nan, error_digression_ratio(error - branch[:, 0], branch[:, 1] - digressions)
         ),
+        statistic=covariance_statistic(within, tree.n),
         p_value=covariance_test(within, tree.n),
+        p_adjusted=covariance_test(within, tree.n, bartlett=True),
         mean=target.low + target.width * (means(moments) + target.centre),
         rsd=np.minimum(1.0, np.divide(own, squares, out=np.ones_like(own), where=squares > SINGULAR)),
         spread=np.sqrt(np.divide(variance, whole, out=np.ones_like(variance), where=whole > 0)),
@@ -100,12 +109,25 @@ def covariance_test(within: Floats, n: NDArray[np.integer], bartlett: bool = Fal
     """Return the p-value of each node's covariance against the whole file's, L09 (9). ``within`` (m, r, r) scatter ->
     (m,).
 
-    The statistic (n_t − 1) (ln|Σ| − ln|Σ_t| + tr(Σ_t Σ⁻¹) − r) is compared with χ² of r (r + 1) / 2 degrees;
-    ``bartlett`` shrinks it by 1 − (2r + 1 − 2 / (r + 1)) / (6 (n_t − 1)). A singular node covariance, as always with
-    n_t <= r, has p = 0; a singular overall one has NaN everywhere: the test is off.
+    The statistic is compared with χ² of r (r + 1) / 2 degrees; ``bartlett`` shrinks it by
+    1 − (2r + 1 − 2 / (r + 1)) / (6 (n_t − 1)). A singular node covariance has p = 0.
     """
     from scipy.special import chdtrc
 
+    r, statistic = within.shape[1], covariance_statistic(within, n)
+    flat = np.isposinf(statistic)
+    finite = np.where(flat, 0.0, statistic)
+    if bartlett:
+        finite = finite * (1 - (2 * r + 1 - 2 / (r + 1)) / (6 * np.maximum(n - 1, 1)))
+    return np.where(flat, 0.0, chdtrc(r * (r + 1) / 2, np.maximum(finite, 0.0)))
+
+
+def covariance_statistic(within: Floats, n: NDArray[np.integer]) -> Floats:
+    """Return L_t = (n_t − 1) (ln|Σ| − ln|Σ_t| + tr(Σ_t Σ⁻¹) − r), L09 (9). ``within`` (m, r, r) scatter -> (m,).
+
+    A singular node covariance, as always with n_t <= r, has +inf; a singular overall one has NaN everywhere: the test
+    is off.
+    """
     m, r = within.shape[:2]
     freedom = np.maximum(n - 1, 1)[:, None, None]
     covariance = within / freedom
@@ -116,9 +138,7 @@ def covariance_test(within: Floats, n: NDArray[np.integer], bartlett: bool = Fal
     sign_and_log = np.linalg.slogdet(safe)
     trace = np.trace(safe @ np.linalg.inv(covariance[0]), axis1=1, axis2=2)
     statistic = freedom[:, 0, 0] * (sign_and_log[1][0] - sign_and_log[1] + trace - r)
-    if bartlett:
-        statistic = statistic * (1 - (2 * r + 1 - 2 / (r + 1)) / (6 * freedom[:, 0, 0]))
-    return np.where(flat, 0.0, chdtrc(r * (r + 1) / 2, np.maximum(statistic, 0.0)))
+    return np.where(flat, np.inf, np.maximum(statistic, 0.0))
 
 
 def singular(covariance: Floats) -> NDArray[np.bool_]:

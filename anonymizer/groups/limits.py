@@ -207,7 +207,7 @@ def as_k(limits: Limits, encoded: EncodedTable) -> Limits:
 def covariance(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margin of the covariance test where it is tested on groups, L09 (9)."""
     if risk.numeric is not None and limits.tested == "leaves":
-        p_value = np.where(np.isnan(risk.numeric.p_value), 1.0, risk.numeric.p_value)
+        p_value = np.nan_to_num(risk.numeric.p_in(limits.test_form), nan=1.0)
         yield Margin("p-value of the covariance", "", limits.significance, p_value, True)
 
 

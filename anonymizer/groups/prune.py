@@ -141,7 +141,7 @@ def offenders(tree: Tree, risk: NodeRisk, limits: Limits) -> Flags:
     nodes."""
     if limits.significance is None or limits.tested != "inner" or risk.numeric is None:
         return np.zeros(tree.n_nodes, dtype=np.bool_)
-    return np.asarray((risk.numeric.p_value < limits.significance) & ~tree.is_leaf)
+    return np.asarray((risk.numeric.p_in(limits.test_form) < limits.significance) & ~tree.is_leaf)
 
 
 def collapse(tree: Tree, risk: NodeRisk, criterion: str, k: int, fails: Flags, offends: Flags) -> Pruning:

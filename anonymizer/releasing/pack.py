@@ -29,7 +29,7 @@ from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.target import moments_of_all, scatter
 from anonymizer.growing.threads import in_threads
 from anonymizer.releasing.tiers import Groups, Made
-from anonymizer.settings import SETTINGS, Limits, name_of
+from anonymizer.settings import HOW_TESTED, SETTINGS, Limits, name_of
 
 if TYPE_CHECKING:
     from anonymizer.releasing.limit_kernels import Wants
@@ -247,7 +247,7 @@ def summable(limits: Limits) -> bool:
 
 def unsummed(limits: Limits) -> list[str]:
     """Return the names of the limits that sums along a line do not tell."""
-    steers = ("k", "tested", *SUMMED, *(("significance",) if limits.tested == "inner" else ()))
+    steers = ("k", *HOW_TESTED, *SUMMED, *(("significance",) if limits.tested == "inner" else ()))
     return [name for name, value in limits.items() if value is not None and name not in steers]
 
 

@@ -19,7 +19,7 @@ from anonymizer.pipeline import anonymize
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
 from anonymizer.schema import Schema
-from anonymizer.settings import OF_POPULATION, Limits, Settings
+from anonymizer.settings import HOW_TESTED, OF_POPULATION, Limits, Settings
 from tests.attacks.test_minimality import flow_of
 from tests.conftest import ROOT
 
@@ -104,7 +104,7 @@ def test_method_that_does_not_look__has_no_finding() -> None:
 def test_limits_of_values__are_those_beside_persons_and_people() -> None:
     values = {"l": 2, "entropy_l": 1.5, "t": 0.4, "rsd_min": 0.1, "spread_min": 0.1, "significance": 0.05}
     assert all(Limits(k=5, **{name: value}).of_values for name, value in values.items())
-    beside = {name for name, _ in Limits(k=5).items() if name not in ("k", "tested", *values)}
+    beside = {name for name, _ in Limits(k=5).items() if name not in ("k", *HOW_TESTED, *values)}
     assert beside == {"share_max", *OF_POPULATION}
     assert not Limits(k=5, share_max=0.5, k_map=3).of_values
     schema = people().schema

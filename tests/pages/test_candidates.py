@@ -2,13 +2,16 @@
 
 import re
 
+import numpy as np
 import pandas as pd
+from scipy.stats import chi2
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.groups.candidates import candidates
 from anonymizer.reading.samples import SAMPLES, sample_reading
 from anonymizer.settings import Settings
 from tests.pages.tree import open_page, plain_text, session
+from ui.data.paper import EMPLOYEE_NODES
 from ui.tree.candidates import PANEL
 from ui.tree.state import TreeState
 from ui.workspace import Workspace
@@ -68,3 +71,35 @@ def test_node__tells_the_risk_of_its_branch_in_any_table() -> None:
         ws.state(TreeState).node = next(t for t in range(tree.n_nodes) if tree.is_leaf[t])
         app.run()
         assert "R(B)" not in plain_text(app)
+
+
+def test_node__tells_the_statistic_of_the_paper_and_its_adjusted_form() -> None:
+    """Li and Sarkar, node 9 of Figure 1: Δ(B) .1017, q .7297, p .0089. L by the covariances of its rows."""
+    sample = SAMPLES["employees"]
+    table = sample.load()
+    ws = Workspace(reading=sample_reading("employees", table), schema=sample.schema(table))
+    ws.settings = Settings(**sample.settings)
+    app = open_page(ws)
+    node = EMPLOYEE_NODES[9]
+    ws.state(TreeState).node = node
+    app.run()
+    text = re.sub(r"\*\*", "", plain_text(app))
+    assert "0.102 is the sum of Δ over the leaves below as grown (Δ(B))" in text
+    assert "0.7297 of squared error is added for each unit" in text
+    numbers = table[list(ws.flow.schema.sensitive)].to_numpy(float)
+    numbers = (numbers - numbers.min(0)) / np.ptp(numbers, axis=0)
+    inside = numbers[(ws.flow.leaf >= node) & (ws.flow.leaf < node + ws.flow.tree.size[node])]
+    whole, here = np.cov(numbers.T), np.cov(inside.T)
+    n, r = inside.shape
+    statistic = np.log(np.linalg.det(whole) / np.linalg.det(here)) + np.trace(here @ np.linalg.inv(whole)) - r
+    statistic *= n - 1
+    assert f"{statistic:.4g} says how unlike" in text
+    shrunk = statistic * (1 - (2 * r + 1 - 2 / (r + 1)) / (6 * (n - 1)))
+    adjusted = 1 - chi2.cdf(shrunk, r * (r + 1) / 2)
+    assert f"{1 - chi2.cdf(statistic, r * (r + 1) / 2):.3g} is the chance" in text
+    assert f"adjusted for few rows, {adjusted:.3g}" in text
+    before = ws.flow.pruning.cut().tolist()
+    app.selectbox(key="tree test_form").set_value("adjusted").run()
+    assert ws.settings.test_form == "adjusted"
+    assert len(ws.flow.pruning.cut()) > len(before)
+    assert not app.exception

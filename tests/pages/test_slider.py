@@ -13,6 +13,7 @@ def both_of(app: AppTest, name: str) -> tuple[object, float | None]:
     return app.select_slider(key=f"tree {name} slider").value, app.number_input(key=f"tree {name}").value
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("name", "move", "typed", "loosest"),
     [

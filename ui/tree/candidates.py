@@ -45,15 +45,10 @@ def candidate_table(ws: Workspace, pruning: Pruning, branches: Candidates) -> pd
         "Smallest group": branches.smallest[rows],
     }
     if pruning.criterion == "error-digression":
-        columns |= {
-            "q": branches.ratios[rows],
-            "Error added": branches.price[rows],
-            "Digression removed": branches.gain[rows],
-        }
+        words = ("q", "Error added", "Digression removed")
     elif tree.sums.shape[1] > 1:
-        columns |= {
-            "ω": branches.ratios[rows],
-            "Risk removed, bits": branches.gain[rows],
-            "Errors added": branches.price[rows],
-        }
-    return pd.DataFrame(columns)
+        words = ("ω", "Errors added", "Risk removed, bits")
+    else:
+        return pd.DataFrame(columns)
+    figures = (branches.ratios, branches.price, branches.gain)
+    return pd.DataFrame(columns | {word: figure[rows] for word, figure in zip(words, figures, strict=True)})

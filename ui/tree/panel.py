@@ -152,7 +152,9 @@ def show_node(
     st.subheader("Why they are together", anchor=False)
     limits = margins(tree, risk, encoded, ws.flow.limits)
     significance = p.significance if p.tested == "inner" else None
-    why = explain_leaf(tree, risk, pruning, encodings, node, after, limits=limits, significance=significance)
+    why = explain_leaf(
+        tree, risk, pruning, encodings, node, after, limits=limits, significance=significance, form=p.test_form
+    )
     st.markdown(plain(why))
     show_parts(ws, pruning, node, bands)
     st.subheader("In the papers' words", anchor=False)
@@ -305,7 +307,11 @@ def branch_measures(risk: NodeRisk, node: int, has_classes: bool) -> list[tuple[
 def number_measures(numeric: NumericRisk, node: int) -> list[tuple[str, str]]:
     """Return what a node tells about numeric sensitive columns, in plain words with the symbol after."""
     p_value = numeric.p_value[node]
-    tested = "of drawing rows that vary together this unlike the whole table, by chance (p-value)."
+    tested = (
+        "of drawing rows that vary together this unlike the whole table, by chance (p-value; "
+        f"adjusted for few rows, {numeric.p_adjusted[node]:.3g})."
+    )
+    statistic = numeric.statistic[node]
     facts = [
         (
             number_text(numeric.digression[node]),
@@ -315,6 +321,12 @@ def number_measures(numeric: NumericRisk, node: int) -> list[tuple[str, str]]:
         (
             number_text(numeric.sse[node]),
             "is the squared error around the means here, each column scaled to 0–1 (SSE).",
+        ),
+        *branch_numbers(numeric, node),
+        *(
+            [(f"{statistic:.4g}", "says how unlike the whole table's the numbers vary together (statistic L).")]
+            if np.isfinite(statistic)
+            else []
         ),
         ("No chance known", "of the test: the table's own numbers move in step (p-value).")
         if np.isnan(p_value)
@@ -329,6 +341,19 @@ def number_measures(numeric: NumericRisk, node: int) -> list[tuple[str, str]]:
         )
         facts.append((mean_text(numeric, node, position), words))
     return facts
+
+
+def branch_numbers(numeric: NumericRisk, node: int) -> list[tuple[str, str]]:
+    """Return what the branch below a node tells about numbers, at the leaves of the grown tree; nothing of a leaf."""
+    ratio = numeric.error_digression[node]
+    if np.isnan(ratio):
+        return []
+    price = "of squared error is added for each unit of digression that merging the branch removes (q)."
+    nothing = "is removed by merging the branch (q = ∞)."
+    return [
+        (number_text(numeric.branch_digression[node]), "is the sum of Δ over the leaves below as grown (Δ(B))."),
+        ("No digression", nothing) if np.isinf(ratio) else (f"{ratio:.4g}", price),
+    ]
 
 
 def show_groups(
