@@ -10,7 +10,7 @@ import streamlit as st
 
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import FORMS, HOW_TESTED, NAMES, OF_POPULATION, SETTINGS, setting_names
-from ui.controls import count, plain
+from ui.controls import count, plain, slider_ends
 from ui.glossary import meaning
 from ui.method import number_setting
 from ui.session import widget_state
@@ -200,8 +200,9 @@ def covariance_test(ws: Workspace, page: str) -> None:
     ws.set(significance=USUAL_SIGNIFICANCE if p.significance is None else p.significance, tested=tested)
     alpha_number(
         SETTINGS["significance"].title, float(ws.settings.significance or 0), partial(set_one, ws, "significance"),
-        f"{page} significance", ("fewer branches merged", "more of them"),
+        f"{page} significance",
     )  # fmt: skip
+    slider_ends("fewer branches merged", "more of them")
     names = list(FORMS)
     form = st.selectbox(
         SETTINGS["test_form"].title, names, names.index(ws.settings.test_form), key=f"{page} test_form",

@@ -35,15 +35,13 @@ SHARES = [step / 20 for step in range(21)]
 @dataclass(frozen=True)
 class Scale:
     """``least`` and ``most`` that may be typed, in steps of ``step``; where the slider stops, or, in even steps, where
-    it ends. ``ends``: what its ends mean, in words; ``disabled``: nothing can be taken now."""
+    it ends."""
 
     least: float
     most: float
     step: float
     stops: tuple[float | str, ...] = ()
     end: float = 0
-    ends: tuple[str, str] | None = None
-    disabled: bool = False
 
 
 def number(
@@ -74,7 +72,7 @@ def number(
         elif OFF in scale.stops:
             take(None)
 
-    look: dict[str, Any] = {"help": help, "on_change": change, "disabled": scale.disabled}
+    look: dict[str, Any] = {"help": help, "on_change": change}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", wrap=False):
         if scale.stops:
             stops = with_stop(scale.stops, value)
@@ -91,8 +89,6 @@ def number(
             label, as_number(scale.least), as_number(scale.most), None, scale.step, form, field, args=(field,),
             placeholder=OFF if OFF in scale.stops else None, label_visibility="collapsed", width=FIELD_WIDTH, **look,
         )  # fmt: skip
-    if scale.ends:
-        slider_ends(*scale.ends)
 
 
 def with_stop(stops: tuple[float | str, ...], value: float | None) -> tuple[float | str, ...]:
@@ -128,16 +124,15 @@ def k_slider(ws: Workspace, page: str) -> None:
     """Draw the slider of k and its field. The slider ends at the number of records at the latest, and never below the
     k that is set."""
     largest = max(10, ws.k, ws.n_records)
-    scale = Scale(int(SETTINGS["k"].least), largest, 1, end=min(LARGEST_K, largest), ends=("more detail", "less risk"))
+    scale = Scale(int(SETTINGS["k"].least), largest, 1, end=min(LARGEST_K, largest))
     number(
         SETTINGS["k"].title, scale, ws.k, partial(set_one, ws, "k"), slider=f"{page} k", field=f"{page} k field",
         help=meaning("k"),
     )  # fmt: skip
+    slider_ends("more detail", "less risk")
 
 
-def alpha_number(
-    label: str, value: float, take: Callable[[Any], None], key: str, ends: tuple[str, str], help: str | None = None
-) -> None:
+def alpha_number(label: str, value: float, take: Callable[[Any], None], key: str, help: str | None = None) -> None:
     """Draw the slider of an α, which ends at .5, or beyond where a larger one is set, and its field."""
-    scale = Scale(0.0, 1.0, ALPHA_STEP, end=LARGEST_ALPHA, ends=ends)
+    scale = Scale(0.0, 1.0, ALPHA_STEP, end=LARGEST_ALPHA)
     number(label, scale, value, take, slider=key, field=f"{key} field", help=help)

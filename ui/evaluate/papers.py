@@ -61,6 +61,6 @@ def hospital(table: PrintedTable) -> Flow:
     """Return the made-up hospital with a target that a table fits: the diagnosis or the cost."""
     frame = SAMPLES[SAMPLE].load()
     target = "cost" if "error-digression" in {grouping for grouping, _ in table.methods.values()} else "diagnosis"
-    known = ["age", "sex", "marital_status", "occupation"]
-    frame = frame[[*known, target]]
-    return Flow(frame, Schema.of(frame, quasi_identifying=known, sensitive=[target]))
+    columns = ["age", "sex", "marital_status", "occupation"]
+    frame = frame[[*columns, target]]
+    return Flow(frame, Schema.of(frame, quasi_identifying=columns, sensitive=[target]))

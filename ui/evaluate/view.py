@@ -205,10 +205,10 @@ def choose_details(ws: Workspace, state: EvaluateState) -> float | None:
             alpha_number(
                 f"α of {plain(in_text(name_of('grouping', 'error-digression')))}",
                 state.significance, partial(setattr, state, "significance"), "evaluate significance",
-                ("no test", "more branches merged"),
                 "Branches whose numbers vary together unlike the whole table's, by the covariance test at α, are "
                 "merged as well (Li and Sarkar 2014). It promises nothing about the groups.",
             )  # fmt: skip
+            slider_ends("no test", "more branches merged")
         return state.significance or None
 
 

@@ -101,11 +101,12 @@ def mode_choice(ws: Workspace) -> str:
 def sliders(ws: Workspace, mode: str, n_columns: int) -> tuple[float, int, int]:
     """Return budget, trees and depth, with their ends in words; the last two rest where a mode grows no tree."""
     state, rest = ws.state(ForestState), not MODES[mode].trees
-    scale = Scale(0.001, 100, 0.05, BUDGETS, ends=("strong privacy, much noise", "weak privacy, little noise"))
+    scale = Scale(0.001, 100, 0.05, BUDGETS)
     number(
         "β: privacy budget of the forest", scale, state.epsilon, partial(setattr, state, "epsilon"),
         slider="forest epsilon", field="forest epsilon field",
     )  # fmt: skip
+    slider_ends("strong privacy, much noise", "weak privacy, little noise")
     most = max(2, min(10, n_columns))
     trees = st.slider("τ: trees", 1, most, min(state.trees, most), key=f"forest trees {most}", disabled=rest)
     slider_ends("one tree gets the whole budget", "many trees share it, each noisier")

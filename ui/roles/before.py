@@ -8,7 +8,7 @@ import streamlit as st
 
 from anonymizer.checking.linkage import ROUNDING, LinkageRisk
 from anonymizer.settings import MOST, SETTINGS
-from ui.controls import count, plain, share
+from ui.controls import count, plain, share, slider_ends
 from ui.slider import Scale, number, set_one
 from ui.workspace import Workspace
 
@@ -51,9 +51,10 @@ def limit(ws: Workspace, name: str, words: str) -> None:
     """Draw the limit on the risk of one kind of attacker."""
     setting = f"{name}_limit"
     accepts = ws.settings[setting]
-    scale = Scale(1, MOST, 1, CHANCES, ends=("any risk", "made public"))
+    scale = Scale(1, MOST, 1, CHANCES)
     take = partial(set_one, ws, setting)
     number(plain(words), scale, accepts, take, slider=f"{name} limit", field=f"{name} limit field")
+    slider_ends("any risk", "made public")
 
 
 def attacker(ws: Workspace, risk: LinkageRisk, name: str, chance: float, words: str) -> None:
