@@ -112,10 +112,11 @@ def view_choices(ws: Workspace, pruning: Pruning) -> TreeState:
     state.view = view or state.view
     look_choice(ws, pruning, state)
     if pruning.n_steps:
-        st.caption("Pruning", width="content")
-        state.after = st.slider(
-            f"Pruning steps done, of {count(pruning.n_steps)}", 0, pruning.n_steps, state.after,
-            key=f"after {id(pruning)}", label_visibility="collapsed",
-        )  # fmt: skip
-        step_candidates(ws, pruning, state.after)
+        with st.container(horizontal=True, vertical_alignment="center", wrap=False, key="canvas-steps"):
+            st.caption("Pruning", width="content")
+            state.after = st.slider(
+                f"Pruning steps done, of {count(pruning.n_steps)}", 0, pruning.n_steps, state.after,
+                key=f"after {id(pruning)}", label_visibility="collapsed",
+            )  # fmt: skip
+            step_candidates(ws, pruning, state.after)
     return state
