@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
@@ -40,6 +40,32 @@ def kind_of_key(key: object) -> str:
     before = before if before in KINDS else before.replace("-", " ")
     first = before.partition(" ")[0]
     return before if before in KINDS else first if first in ("holds", "repeats") and ":" in str(key) else ""
+
+
+def short_name(key: str, columns: tuple[str, ...]) -> str:
+    """Return the name of the finding that has a key. ``columns``: of which it speaks."""
+    kind, _, rest = key.partition(": ")
+    word = kind.replace(" ", "-")
+    if kind == "together":
+        return f"{word}:{next(name for start, name in TOGETHER if rest.startswith(start))}"
+    if kind == "unchanged" or (kind == "levels of one person" and len(columns) > 1) or not rest:
+        return word
+    if kind.startswith("repeats "):
+        word = "repeats"
+    return f"{word}:{csv_names(columns[:1] if kind == 'computed' else columns)}"
+
+
+def name_of_key(key: str, names: Collection[str]) -> str:
+    """Return the name of the finding that an answer is given to, by its key or its name. ``names``: of the table's
+    columns; a key of none of them is returned as it is."""
+    kind, colon, rest = key.partition(": ")
+    if not colon or not kind_of_key(key):
+        return key
+    own = (rest,) if rest in names else tuple(rest.split(", "))
+    if kind.startswith("repeats "):
+        own = (*own, kind.removeprefix("repeats "))
+    is_of_all = kind in ("together", "unchanged", "levels of one person")
+    return short_name(key, own) if is_of_all or {*own} <= {*names} else key
 
 
 class Severity(StrEnum):
@@ -129,15 +155,7 @@ class Finding:
     def name(self) -> str:
         """A short name that stays when a figure changes or a column comes: ``unchanged``, ``identifying:name``. A
         reason that is given to a name is for every finding of that name."""
-        kind, _, rest = self.key.partition(": ")
-        word = kind.replace(" ", "-")
-        if kind == "together":
-            return f"{word}:{next(name for start, name in TOGETHER if rest.startswith(start))}"
-        if kind == "unchanged" or (kind == "levels of one person" and len(self.columns) > 1) or not rest:
-            return word
-        if kind.startswith("repeats "):
-            word = "repeats"
-        return f"{word}:{csv_names(self.columns[:1] if kind == 'computed' else self.columns)}"
+        return short_name(self.key, self.columns)
 
     @property
     def is_open(self) -> bool:

@@ -1,8 +1,9 @@
 """What changed between two plans, in sentences."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from anonymizer.gate.finding import name_of_key
 from anonymizer.plan.plan import Plan
 from anonymizer.plan.sections import COLUMN, PARTS
 from anonymizer.settings import PARTS as SETTING_PARTS
@@ -31,15 +32,17 @@ def differences(before: Plan, after: Plan) -> tuple[str, ...]:
     for name in setting_names(*SETTING_PARTS):
         if old[name] != new[name]:
             sentences.append(_sentence(name, new[name], old[name]))
-    for key in dict.fromkeys((*before.answers, *after.answers)):
-        if before.answers.get(key) != after.answers.get(key):
-            sentences.append(_answer(key, before.answers.get(key), after.answers.get(key)))
+    columns = {*before.columns, *after.columns}
+    first, second = (_by_name(plan.answers, columns) for plan in (before, after))
+    for name in dict.fromkeys((*first, *second)):
+        if first.get(name) != second.get(name):
+            sentences.append(_answer(name, first.get(name), second.get(name)))
     for part, words in WORDS.items():
-        first, second = getattr(before, part), getattr(after, part)
+        old_part, new_part = getattr(before, part), getattr(after, part)
         sentences += [
-            _sentence(words.format(key), second.get(key), first.get(key))
-            for key in dict.fromkeys((*first, *second))
-            if first.get(key) != second.get(key)
+            _sentence(words.format(key), new_part.get(key), old_part.get(key))
+            for key in dict.fromkeys((*old_part, *new_part))
+            if old_part.get(key) != new_part.get(key)
         ]
     return tuple(_visible(one if one[1] == " " else one[0].upper() + one[1:]) for one in sentences)
 
@@ -64,6 +67,14 @@ def _columns(before: Plan, after: Plan) -> list[str]:
                 if new.get(key) != old.get(key)
             ]
     return sentences
+
+
+def _by_name(answers: Mapping[str, str], columns: Collection[str]) -> dict[str, str]:
+    """Return answers by the names of their findings: a key changes with a figure, and its finding is the same."""
+    texts: dict[str, list[str]] = {}
+    for key, text in answers.items():
+        texts.setdefault(name_of_key(key, columns), []).append(text)
+    return {name: " ".join(dict.fromkeys(own)) for name, own in texts.items()}
 
 
 def _answer(key: str, before: str | None, after: str | None) -> str:

@@ -1,7 +1,7 @@
 """``copse.toml``: what is decided about a release, in one file that is read, compared, reviewed, and followed.
 
 It holds no row, and no value but those that somebody declared. Its paths are from its own folder. What it does not say
-is as usual; roles, k and the method are always said.
+is as usual; roles, k and the method are always said, and so is every setting that was decided, the usual value as well.
 """
 
 from collections.abc import Mapping
@@ -255,7 +255,7 @@ class Plan:
 
     @property
     def sections(self) -> dict[str, Any]:
-        """The sections of its text, by name: what is not usual, and what is always said."""
+        """The sections of its text, by name: what was decided, and what is always said."""
         own: dict[str, Any] = {"layout": LAYOUT, "copse": self.software}
         if self.target is not None:
             own["target"] = self.target
@@ -271,7 +271,7 @@ class Plan:
             own[section] = {
                 name: plain_number(settings[name])
                 for name in sorted(setting_names(*names), key=lambda name: name not in ALWAYS)
-                if settings.get(name) is not None and (name in ALWAYS or settings[name] != SETTINGS[name].default)
+                if settings.get(name) is not None
             }
         own |= {name: {key: part[key] for key in keys if key in part} for name, (part, keys) in more.items()}
         own["answers"] = dict(self.answers)

@@ -13,13 +13,12 @@ import pytest
 from anonymizer.cli.inputs import read_options, settings_of
 from anonymizer.cli.main import main, parsed
 from anonymizer.cli.project import take_decisions
-from anonymizer.cli.typed import in_words
 from anonymizer.plan.plan import Plan
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.release import read_release
 from anonymizer.schema import Role
-from anonymizer.settings import RUN, SETTINGS, Settings, names_of, setting_names
+from anonymizer.settings import Settings
 from anonymizer.whatif.project import Project, to_json
 from tests.cli.test_main import Capture
 
@@ -164,7 +163,7 @@ def test_diff__says_what_changed(capsys: Capture) -> None:
     write_plan("b.toml", settings={**plan.settings, "k": 20}, answers={"known: sex": "nobody knows it"})
     assert main(["diff", "copse.toml", "b.toml"]) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "k is 20; it was 5.", "'known: sex' is answered: nobody knows it",
+        "k is 20; it was 5.", "'known:sex' is answered: nobody knows it",
     ]  # fmt: skip
     assert main(["diff", ".", "copse.toml", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"layout": 1, "same": True, "differences": []}
@@ -208,43 +207,16 @@ def test_release__a_year_later_says_what_is_new_and_goes_on(capsys: Capture) -> 
 # What is typed wins.
 
 
-def other_value(name: str) -> Any:
-    """A value of a setting that is not the usual one."""
-    setting = SETTINGS[name]
-    if setting.kind == "name":
-        return next(value for value in names_of(name) if value != setting.default)
-    if setting.kind == "text":
-        return "cost ~ age"
-    return max(setting.least, 3) if setting.kind == "count" else 0.25 if setting.most <= 1 else 3
-
-
-@pytest.mark.parametrize("name", setting_names(*RUN, "attackers"))
-def test_every_setting__typed_before_plan_before_project_before_the_usual(name: str, capsys: Capture) -> None:
-    """Whatever the value that is typed, the usual one as well."""
-    usual, other = SETTINGS[name].default, other_value(name)
-    another = other if usual is None else usual
-    option = f"--{name.replace('_', '-')}"
-    write_plan(settings={name: other})
-    project = Project(SCHEMA, dict(Settings()) | {name: another if another != other else None})
-    Path("last.json").write_text(to_json(project), "utf-8")
-
-    def value(*words: str) -> Any:
-        options = parsed(["anonymize", "people.csv", *words])
+def test_what_is_typed__is_said_where_it_is_another(capsys: Capture) -> None:
+    """The usual value as well."""
+    write_plan(settings={"generalizer": "uniform"})
+    Path("last.json").write_text(to_json(Project(SCHEMA, dict(Settings(generalizer="refine")))), "utf-8")
+    cases = (["--plan", "."], "plan", "uniform"), (["--project", "last.json"], "project", "refine")
+    for words, whose, other in cases:
+        options = parsed(["anonymize", "people.csv", *words, "--generalizer", "pack"])
         take_decisions(options)
-        return settings_of(options)[name]
-
-    assert value() == usual
-    assert value("--plan", ".") == other
-    assert value("--plan", ".", "--project", "last.json") == other
-    capsys.readouterr()
-    if usual is not None:
-        assert value("--project", "last.json") == usual
-        assert value("--plan", ".", option, str(usual)) == usual
-        assert f"{option} {in_words(usual)} instead of the plan's {in_words(other)}." in capsys.readouterr().err
-        Path("last.json").write_text(to_json(Project(SCHEMA, dict(Settings()) | {name: other})), "utf-8")
-        assert value("--project", "last.json") == other
-        assert value("--project", "last.json", option, str(usual)) == usual
-        assert f"{option} {in_words(usual)} instead of the project's {in_words(other)}." in capsys.readouterr().err
+        assert settings_of(options).generalizer == "pack"
+        assert f"--generalizer pack instead of the {whose}'s {other}." in capsys.readouterr().err
 
 
 def test_plan__gives_way_in_reading_texts_places_and_population() -> None:

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from anonymizer.cli.inputs import settings_of
 from anonymizer.cli.main import main, parsed
@@ -14,22 +16,25 @@ from anonymizer.reading.samples import hospital
 from anonymizer.settings import PARTS, SETTINGS, Settings, names_of, setting_names
 from anonymizer.whatif.project import Project, to_json
 from tests.cli.test_main import Capture
+from tests.sweeps import few
 
 TABLE = hospital(90, 6)
 SCHEMA = suggest(TABLE)
 
 
-def three_values(name: str) -> list[Any]:
-    """Three values that a setting may have, none of them the usual one where there are so many."""
+def values_of(name: str) -> st.SearchStrategy[Any]:
+    """Values that a setting may have, the usual one often among them."""
     setting = SETTINGS[name]
+    own: st.SearchStrategy[Any]
     if setting.kind == "name":
-        others = [value for value in names_of(name) if value != setting.default]
-        return (others * 3)[:3]
-    if setting.kind == "text":
-        return ["cost ~ age", "cost ~ sex", "cost ~ age + sex"]
-    if setting.kind == "count":
-        return [max(int(setting.least), 3) + more for more in (0, 1, 2)]
-    return [setting.least + (min(setting.most, 8.0) - setting.least) * part for part in (0.2, 0.35, 0.8)]
+        own = st.sampled_from(names_of(name))
+    elif setting.kind == "text":
+        own = st.sampled_from(["cost ~ age", "cost ~ sex", "cost ~ age + sex"])
+    elif setting.kind == "count":
+        own = st.integers(max(int(setting.least), 1), 40)
+    else:
+        own = st.floats(setting.least, min(setting.most, 8.0)).filter(lambda value: setting.allows(name, value))
+    return own if setting.default is None else st.just(setting.default) | own
 
 
 def settings_for(*words: str) -> Settings:
@@ -39,22 +44,37 @@ def settings_for(*words: str) -> Settings:
     return settings_of(options)
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the plan and the project of one case after another."""
+    return tmp_path_factory.mktemp("precedence")
+
+
+@settings(max_examples=few(40))
+@given(data=st.data())
+@pytest.mark.made_up
 @pytest.mark.parametrize("name", setting_names(*PARTS))
-def test_every_setting__is_that_of_the_first_that_says_it(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    first, second, third = three_values(name)
-    Plan.of_decisions(SCHEMA, Settings()).but(settings={name: second}).write("copse.toml")
-    Path("last.json").write_text(to_json(Project(SCHEMA, dict(Settings(**{name: third})))), "utf-8")
-    option = f"--{name.replace('_', '-')}"
-    both = ["--plan", "copse.toml", "--project", "last.json"]
-    assert settings_for()[name] == SETTINGS[name].default
-    assert settings_for("--project", "last.json")[name] == third
-    assert settings_for("--plan", "copse.toml")[name] == second
-    assert settings_for(*both)[name] == second
-    assert settings_for(*both, option, str(first))[name] == first
-    capsys.readouterr()
+def test_every_setting__is_that_of_the_first_that_says_it(name: str, folder: Path, data: st.DataObject) -> None:
+    """Typed, then the plan, then the project, then the usual; also where one of them says the usual value."""
+    own, second, last = (data.draw(st.none() | values_of(name)) for _ in range(3))
+    plan, project = folder / "copse.toml", folder / "last.json"
+    Plan.of_decisions(SCHEMA, {} if second is None else {name: second}).write(plan)
+    project.write_text(to_json(Project(SCHEMA, dict(Settings()) | ({} if last is None else {name: last}))), "utf-8")
+    words = ["--plan", str(plan), "--project", str(project)]
+    words += [] if own is None else [f"--{name.replace('_', '-')}={own}"]
+    values = [own, second, Plan.read(plan).settings.get(name), last, SETTINGS[name].default]
+    assert settings_for(*words)[name] == next((value for value in values if value is not None), None)
+
+
+def test_plan_of_the_page__says_every_choice(tmp_path: Path) -> None:
+    """A plan of all settings is beaten by no project, but where a limit is off."""
+    plan, project = tmp_path / "copse.toml", tmp_path / "last.json"
+    Plan.of_decisions(SCHEMA, dict(Settings())).write(plan)
+    others = {"numbers": "mean", "order": "secret", "suppression": 0.2, "min_leaf": 7, "l": 2}
+    project.write_text(to_json(Project(SCHEMA, dict(Settings(**others)))), "utf-8")
+    assert settings_for("--plan", str(plan), "--project", str(project)) == Settings(
+        l=2, **{name: Plan.read(plan).settings[name] for name in ("grouping", "criterion")}
+    )
 
 
 def test_packet_and_several_files__are_held_to_a_plan(

@@ -47,7 +47,7 @@ def test_a_plan__of_the_page_is_followed_by_terminal_and_python(
     assert result.schema == here.schema
     assert [column.ordered for column in result.schema.columns] == [column.ordered for column in here.schema.columns]
     pd.testing.assert_frame_equal(result.release.frame(), here.leaving.frame())
-    assert result.utility.gcp == here.utility.gcp
+    assert result.utility.gcp == pytest.approx(here.utility.gcp, rel=1e-12)
     assert here.leaving.to_bytes("csv") == Path("out.csv").read_bytes()
     assert "nobody knows the doses" in Path("copse.toml").read_text("utf-8")
 

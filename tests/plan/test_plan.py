@@ -318,3 +318,23 @@ def test_differences__say_what_changed() -> None:
         "'c' is answered: nobody lives here",
         "What [release] says of to is the ministry; it was not said.",
     )
+
+
+def test_differences__name_a_finding_once_where_its_key_alone_changed() -> None:
+    schema = suggest(TABLE)
+    pairs = {
+        "unchanged: age, cost": "unchanged: age, cost, sex", "together: 4 of 9 below 5 with b": "together:below",
+        "known: sex": "known:sex", "computed: cost, age": "computed:cost", "repeats name: sex": 'repeats:sex,name',
+        "levels of one person: age, sex": "levels-of-one-person",
+        "levels of one person: age": "levels-of-one-person:age",
+        "a word": "a word", "known: nowhere": "known: nowhere",
+    }  # fmt: skip
+    before, after = (
+        Plan.of_decisions(schema, {}, answers=dict.fromkeys(own, "nobody lives here"))
+        for own in (pairs, pairs.values())
+    )
+    assert differences(before, after) == ()
+    other = after.but(answers={"unchanged: cost, sex": "others live there"})
+    assert differences(before.but(answers={"unchanged: age": "nobody lives here"}), other) == (
+        "'unchanged' is answered in other words: others live there",
+    )
