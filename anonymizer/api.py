@@ -1,4 +1,17 @@
-"""The public names, which ``import anonymizer`` has."""
+"""The public names, which ``import anonymizer`` has.
+
+What there is to choose from:
+
+>>> import anonymizer as an
+>>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]]
+>>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+>>> trees = {criterion: an.grow(an.encode(table, schema), criterion).n_nodes for criterion in an.CRITERIA[:2]}
+>>> result = an.anonymize(table, schema, k=10, generalizer=list(an.GENERALIZERS)[0])
+>>> [name in an.MODELS for name in ("k-anonymity", "t-closeness")]
+[True, True]
+>>> an.__version__.count(".")
+2
+"""
 
 from anonymizer.arguments import public
 from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
@@ -41,6 +54,7 @@ from anonymizer.releasing.expand import expand
 from anonymizer.releasing.generalize import GENERALIZERS, generalize
 from anonymizer.releasing.one_way_file import OneWayFiles
 from anonymizer.releasing.release import Release, read_release
+from anonymizer.reporting.packet import PacketCheck
 from anonymizer.result import Result
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION as __version__
@@ -101,6 +115,7 @@ __all__ = [
     "Kind",
     "Ledger",
     "OneWayFiles",
+    "PacketCheck",
     "LinkageRisk",
     "NodeRisk",
     "ParameterError",

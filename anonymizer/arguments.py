@@ -20,6 +20,7 @@ from anonymizer.reading.profile import columns_without_role, with_natural_orders
 from anonymizer.result import Result
 from anonymizer.schema import ONCE, Role, Schema, check_values
 from anonymizer.tables import frame_of, kind_text, remedy_for
+from anonymizer.values import plural
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -281,7 +282,8 @@ def schema_of_roles(
     schema = with_natural_orders(schema, table)
     if looks := columns_without_role(table, schema, insensitive):
         reasons = "; ".join([*looks.values()][:5]) + (f"; and {len(looks) - 5:,} more" if len(looks) > 5 else "")
-        what = f"{len(looks):,} columns have no role and would be released unchanged: {reasons}."
+        have = plural(len(looks), "column has no role", "columns have no role")
+        what = f"{have} and would be released unchanged: {reasons}."
         remedy = f"Give them roles, or keep them as they are: insensitive={[*looks]!r}."
         raise SchemaError(what, column=next(iter(looks)), remedy=remedy)
     return schema

@@ -27,10 +27,13 @@ from anonymizer.growing.tree import Tree
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.json_value import MAX_BYTES
 from anonymizer.measuring.comparison import as_table
+from anonymizer.partitions.check import look_through, verify_folder
+from anonymizer.partitions.folder import dictionary_schema, is_archive, read_manifest, released_place
 from anonymizer.pipeline import anonymize
 from anonymizer.population.sample import Population, SampleRisk, sample_risk
-from anonymizer.provenance.claim import claim_from
+from anonymizer.provenance.claim import Claim, claim_from
 from anonymizer.releasing.hierarchies import cut_hierarchy, public_hierarchy
+from anonymizer.reporting.packet import PacketCheck, check_packet, is_packet
 from anonymizer.result import DrawnTree, Result
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
@@ -259,15 +262,17 @@ def attack(
 def verify(
     released: pd.DataFrame | str | Path, schema: Schema | None = None, *, k: int | None = None,
     report: str | Path | None = None, **how: Any,
-) -> Verification:  # fmt: skip
+) -> Verification | PacketCheck:  # fmt: skip
     """Return every check of a release, computed again; the command ``verify``.
 
-    ``released``: the released rows, or the path of a file of them. ``schema``: their roles and kinds; ``k``: rows that
-    a group must have. ``report``: the JSON report of the file, which has both, and every other limit; what is said here
-    goes before it. ``how``: the original and other limits, of :func:`anonymizer.checking.verify.verify`.
+    ``released``: the released rows (n rows), or the path of a file, a folder or a packet of them. ``schema``: their
+    roles and kinds, which a folder has in its dictionary; ``k``: rows that a group must have. ``report``: the JSON
+    report of the release, which has both, and every other limit; what is said here goes before it. A packet has its
+    own, and comes to a :class:`PacketCheck`. ``how``: the original and other limits, of
+    :func:`anonymizer.checking.verify.verify`; of a packet also ``key``, the public key that must have signed it.
 
-    Raises :class:`ParameterError` where neither a report nor ``k`` says what is required, and for a file that is not
-    the one that the report speaks of; :class:`ReadError` for a file that cannot be read.
+    Raises :class:`ParameterError` where neither a report nor ``k`` says what is required, and for a release that is
+    not the one that the report speaks of; :class:`ReadError` for what cannot be read.
 
     >>> import anonymizer as an
     >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]]
@@ -275,22 +280,61 @@ def verify(
     >>> an.verify(result.table, result.schema, k=10, original=table).passed
     True
     """
+    how |= {} if k is None else {"k": k}
+    content = None if isinstance(released, pd.DataFrame) or Path(released).is_dir() else _bytes(released)
+    if content is not None and is_packet(content):
+        if schema is not None or report is not None:
+            raise ParameterError("A packet's own report says its roles.", remedy="Leave schema and report out.")
+        return public(check_packet)(content, **how)
     claim = None if report is None else claim_from(report)
+    in_parts = not isinstance(released, pd.DataFrame) and (content is None or is_archive(content))
+    if in_parts:
+        return _verify_parts(released, schema, claim, how)
     limits: dict[str, Any] = {} if claim is None else {**claim.held_to, "left_out": claim.left_out}
-    limits |= how if k is None else {**how, "k": k}
+    limits |= how
     own = schema if schema is not None or claim is None else claim.schema
     if own is None or "k" not in limits:
-        lacks = " and ".join(["schema"] * (own is None) + ["k"] * ("k" not in limits))
-        raise ParameterError(f"verify() lacks {lacks}.", remedy="Give it, or the report: report='report.json'.")
-    if isinstance(released, pd.DataFrame):
+        raise _lack(["schema"] * (own is None) + ["k"] * ("k" not in limits))
+    if content is None:
         return public(verify_rows)(released, own, **limits)
-    content = _bytes(released)
     file = read_file(content)
     labels = claim is not None and claim.knows_labels
     file = file.under(own, labels=labels, stored=claim is not None, sets=None if claim is None else claim.sets)
-    if claim is not None and (others := claim.differences(digest(content), len(file.rows), own)):
-        raise ParameterError(f"{Path(released).name} is not what the report speaks of: {others[0]}")
+    if claim is not None:
+        _require_same(claim.differences(digest(content), len(file.rows), own), released)
     return public(verify_rows)(file.rows, own, beside=file.beside, unjudged=file.unjudged, **limits)
+
+
+def _verify_parts(
+    released: Any, schema: Schema | None, claim: Claim | None, how: Mapping[str, Any]
+) -> Verification:  # fmt: skip
+    """Return every check of a released folder, or its ZIP file. Raises what :func:`verify` raises, and
+    :class:`ParameterError` for an original: the run held the folder beside it."""
+    if "original" in how:
+        raise ParameterError("A folder is checked alone.", remedy="Leave original out: the run compared them.")
+    place = released_place(released)
+    manifest = read_manifest(place)
+    own = schema or (dictionary_schema(place) if claim is None else claim.schema)
+    limits = {**({} if claim is None else claim.limits), **how}
+    if "k" not in limits:
+        raise _lack(["k"])
+    verification = verify_folder(place, own, manifest=manifest, **limits)
+    if claim is not None:
+        differences = claim.differences(manifest.sha256, manifest.rows, own)
+        _require_same(differences or look_through(place, manifest, own, claim)[0], released)
+    return verification
+
+
+def _lack(names: Sequence[str]) -> ParameterError:
+    """Return what is said where nobody says what is required."""
+    remedy = "Give it, or the report: report='report.json'."
+    return ParameterError(f"verify() lacks {' and '.join(names)}.", remedy=remedy)
+
+
+def _require_same(differences: Sequence[str], released: str | Path) -> None:
+    """Raise :class:`ParameterError` for a release that is not the one that a report speaks of."""
+    if differences:
+        raise ParameterError(f"{Path(released).name} is not what the report speaks of: {differences[0]}")
 
 
 def _bytes(path: str | Path) -> bytes:

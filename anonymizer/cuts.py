@@ -35,6 +35,10 @@ class Cuts:
     are said; beside nothing else.
 
     Raises :class:`SchemaError` for cuts that are not in order.
+
+    >>> import anonymizer as an
+    >>> an.Column("age", "quasi-identifying", "numeric", cuts=an.Cuts(bands=(0, 18, 65))).cuts.bands
+    (0.0, 18.0, 65.0)
     """
 
     bands: tuple[float, ...] = ()

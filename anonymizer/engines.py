@@ -60,6 +60,17 @@ def anonymize_files(
     Raises :class:`ParameterError` for settings that take one table in memory and a folder that is there already,
     :class:`ReadError` for a file that cannot be read or that changes meanwhile, by its name, and whatever the stages
     raise.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> folder = Path(mkdtemp())
+    >>> table.to_csv(folder / "people.csv", index=False)
+    >>> result = an.anonymize_files(folder / "people.csv", schema, folder / "released", k=10)
+    >>> result.verification.passed, (folder / "released" / "manifest.json").exists()
+    (True, True)
     """
     s = Settings(**settings)
     place = source.source if isinstance(source, PartitionedTable) else source

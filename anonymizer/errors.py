@@ -40,6 +40,14 @@ class AnonymizerError(ValueError):
     ``column``, ``row`` (0-based) and ``value`` say where; ``remedy`` says what to do. The text of the
     exception is one paragraph for people: the problem, its place, the remedy. It can end in a log, so it holds no value
     of a record; ``in_full`` is the problem with such values, for whoever has the table before them.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> try:
+    ...     an.release(table, quasi_identifying=["agee"], k=10)
+    ... except an.AnonymizerError as error:
+    ...     print(error.remedy)
+    Its columns are: age, sex, diagnosis.
     """
 
     def __init__(
@@ -62,19 +70,56 @@ class AnonymizerError(ValueError):
 
 
 class ReadError(AnonymizerError):
-    """A file could not be turned into a table."""
+    """A file could not be turned into a table.
+
+    >>> import anonymizer as an
+    >>> try:
+    ...     an.read_table("nowhere.csv")
+    ... except an.ReadError as error:
+    ...     print(error.remedy)
+    Check the path.
+    """
 
 
 class SchemaError(AnonymizerError):
-    """The roles, kinds or domains do not fit the table or each other."""
+    """The roles, kinds or domains do not fit the table or each other.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> try:
+    ...     an.Schema.of(table, quasi_identifying=["agee"])
+    ... except an.SchemaError as error:
+    ...     print(error.remedy)
+    Its columns are: age, sex, diagnosis.
+    """
 
 
 class EncodeError(AnonymizerError):
-    """A value of the table does not fit its column's kind or domain."""
+    """A value of the table does not fit its column's kind or domain.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> try:
+    ...     an.encode(table.assign(age="old"), schema)
+    ... except an.EncodeError as error:
+    ...     print(error.remedy)
+    Treat it as missing, or make the column categorical.
+    """
 
 
 class ParameterError(AnonymizerError):
-    """A parameter is outside what the method allows."""
+    """A parameter is outside what the method allows.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> try:
+    ...     an.grow(an.encode(table, schema), "best")
+    ... except an.ParameterError as error:
+    ...     print(error.remedy)
+    Choose one of entropy, gini, sse, blend, in-order.
+    """
 
 
 class MemoryOnlyError(ParameterError):
@@ -92,7 +137,16 @@ class FolderExistsError(ParameterError):
 
 
 class GuaranteeError(AnonymizerError):
-    """The table cannot satisfy what was asked for, whatever is pruned; or its release may not leave."""
+    """The table cannot satisfy what was asked for, whatever is pruned; or its release may not leave.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> try:
+    ...     an.release(table, quasi_identifying=["age", "diagnosis"], sensitive="sex", l=3)
+    ... except an.GuaranteeError as error:
+    ...     print(error.remedy)
+    Relax this limit.
+    """
 
 
 class CancelledError(AnonymizerError):
@@ -100,11 +154,25 @@ class CancelledError(AnonymizerError):
 
 
 class CellError(AnonymizerError):
-    """A released cell cannot be read as a value, an interval or a set."""
+    """A released cell cannot be read as a value, an interval or a set.
+
+    >>> import anonymizer as an
+    >>> from anonymizer.cells import parse_cell
+    >>> try:
+    ...     parse_cell("[29, ", "numeric")
+    ... except an.CellError as error:
+    ...     print(error.remedy)
+    Check that the file is a release and that no program has changed it.
+    """
 
 
 class AnonymizerWarning(UserWarning):
-    """What was done is something other than whoever called may think: days are taken as dates, a reason is not used."""
+    """What was done is something other than whoever called may think: days are taken as dates, a reason is not used.
+
+    >>> import anonymizer as an
+    >>> issubclass(an.AnonymizerWarning, UserWarning)
+    True
+    """
 
 
 def warn(note: str) -> None:

@@ -57,11 +57,45 @@ class DrawnTree(Tree):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
-    """What comes of one run, stage by stage. A notebook shows its figures and the map of its groups.
+class ReportOfRun(Report):
+    """A report that is written for people when it is called. ``flow``: whose report it is."""
 
-    ``flow``: the stages themselves; ``came_as``: the class of the table that was given, as which :attr:`table` comes
-    back. ``tree`` draws itself; ``release`` writes files.
+    flow: Flow = field(kw_only=True, repr=False)
+
+    def __call__(
+        self,
+        path: str | Path | None = None,
+        audience: str = "external",
+        *,
+        seconds: float = ATTACK_SECONDS,
+        **words: Any,
+    ) -> bytes:
+        """Return the report for people, attacks included, and write it where a path is given: .html, .pdf or .json.
+
+        ``audience``: "internal", for whoever may see the table, or "external", for the recipient. ``seconds``: for the
+        attack that runs the method again. ``words``: of :class:`anonymizer.reporting.findings.Statement`, such as
+        ``purpose``, ``recipient``, ``basis``. Raises :class:`ParameterError` for another audience or ending.
+        """
+        from anonymizer.reporting.findings import Statement
+        from anonymizer.reporting.outputs import flow_findings, report_bytes
+        from anonymizer.studies.attack import attack_release
+
+        findings = flow_findings(self.flow, self, attack_release(self.flow, seconds=seconds), audience)
+        content = report_bytes(findings, Statement(**words), audience, Path(path or "report.html").suffix)
+        if path is not None:
+            write_file(path, content)
+        return content
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What comes of one run, stage by stage, in the order in which one reads it.
+
+    Shown by itself, it is its verdict, its figures and the map of its groups. ``gate``: what stands in the way of the
+    release; ``report``: every figure, and, called with a path, the report for people; ``compare()``: the figures before
+    and after; ``attack()``: what attacks achieve; ``release``: writes files; ``packet()``: all of that in one file.
+    ``tree`` draws itself; ``frontier()`` says what another k would cost. ``flow``: the stages themselves; ``came_as``:
+    the class of the table that was given, as which :attr:`table` comes back.
 
     >>> import anonymizer as an
     >>> table = an.SAMPLES["hospital"].load().drop(columns=["name", "email"])
@@ -70,6 +104,8 @@ class Result:
     >>> result = an.release(table, **roles, insensitive=kept, k=10)
     >>> result.verification.k_anonymous
     True
+    >>> result.report.after.smallest >= 10, len(result.report("report.html", seconds=0.1)) > 10_000
+    (True, True)
     """
 
     schema: Schema
@@ -81,7 +117,7 @@ class Result:
     verification: Verification
     utility: Utility
     gate: Gate
-    report: Report
+    report: ReportOfRun
     flow: Flow
     came_as: type = pd.DataFrame
 
@@ -121,35 +157,12 @@ class Result:
 
         return attack_release(self.flow, seconds=seconds)
 
-    def document(
-        self,
-        path: str | Path | None = None,
-        audience: str = "external",
-        *,
-        seconds: float = ATTACK_SECONDS,
-        **words: Any,
-    ) -> bytes:
-        """Return the report for people, attacks included, and write it where a path is given: .html, .pdf or .json.
-
-        ``audience``: "internal", for whoever may see the table, or "external", for the recipient. ``words``: of
-        :class:`anonymizer.reporting.findings.Statement`, such as ``purpose``, ``recipient``, ``basis``. Raises
-        :class:`ParameterError` for another audience or ending.
-        """
-        from anonymizer.reporting.findings import Statement
-        from anonymizer.reporting.outputs import flow_findings, report_bytes
-
-        findings = flow_findings(self.flow, self.report, self.attack(seconds), audience)
-        content = report_bytes(findings, Statement(**words), audience, Path(path or "report.html").suffix)
-        if path is not None:
-            write_file(path, content)
-        return content
-
     def packet(
         self, path: str | Path | None = None, audience: str = "external", *, seconds: float = ATTACK_SECONDS,
         key: "SigningKey | None" = None, **words: Any,
     ) -> bytes:  # fmt: skip
         """Return the packet: table, dictionary, reports, script and manifest in one ZIP file that was read back and
-        checked; write it where a path is given. ``key``: signs it; the others as of :meth:`document`.
+        checked; write it where a path is given. ``key``: signs it; the others as when :attr:`report` is called.
 
         Raises :class:`GuaranteeError` as long as something stands in the way of the release.
         """
@@ -190,7 +203,8 @@ def run_flow(flow: Flow, progress: Progress | None = None) -> Result:
         flow.watch(part_of(say, start, end)).compute(stage)
     say(1.0, "Done")
     tree = DrawnTree(**{each.name: getattr(flow.tree, each.name) for each in fields(Tree)}, flow=flow)
+    report = ReportOfRun(**{each.name: getattr(flow.report, each.name) for each in fields(Report)}, flow=flow)
     return Result(
         flow.schema, flow.encoded, tree, flow.risk, flow.pruning, flow.leaving, flow.verification, flow.utility,
-        flow.gate, flow.report, flow,
+        flow.gate, report, flow,
     )  # fmt: skip

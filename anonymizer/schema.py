@@ -26,7 +26,12 @@ from anonymizer.treatments import suit
 
 
 class Role(StrEnum):
-    """What a column is to an attacker."""
+    """What a column is to an attacker.
+
+    >>> import anonymizer as an
+    >>> an.Role("sensitive") is an.Role.SENSITIVE
+    True
+    """
 
     PERSON = "person"
     IDENTIFYING = "identifying"
@@ -39,7 +44,12 @@ class Role(StrEnum):
 
 
 class Kind(StrEnum):
-    """How the values of a column are compared."""
+    """How the values of a column are compared.
+
+    >>> import anonymizer as an
+    >>> [str(kind) for kind in an.Kind]
+    ['numeric', 'categorical', 'date']
+    """
 
     NUMERIC = "numeric"
     CATEGORICAL = "categorical"
@@ -89,6 +99,10 @@ class Column:
     ``importance``: of a quasi-identifying column, how often its detail counts where groups are refined or packed.
     ``treat``: what is done to a sensitive or insensitive column before it is released, such as ``month`` or
     ``round:100`` (see :mod:`anonymizer.treatments`); its domain is then that of what is released, and not declared.
+
+    >>> import anonymizer as an
+    >>> an.Column("age", an.Role.QUASI_IDENTIFYING, an.Kind.NUMERIC, domain=(0, 120)).name
+    'age'
     """
 
     name: str
@@ -301,6 +315,12 @@ class Schema:
     ``target``: the column that errors are counted on, and that guides the trees of the papers: a sensitive column, by
     default the first.
     At most one column has each role of :data:`ONCE`: rows with equal values of the person are one person's.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> schema.quasi_identifying, schema.target
+    (('age', 'sex'), 'diagnosis')
     """
 
     columns: tuple[Column, ...]

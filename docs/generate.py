@@ -48,6 +48,7 @@ def api() -> str:
     for title, belongs in SECTIONS:
         parts.append(f"## {title}\n")
         parts += [entry(name, thing) for name, thing in things.items() if belongs(thing)]
+    parts.append(described((names.__doc__ or "").partition("\n\n")[2]))
     return "\n".join(parts)
 
 
@@ -57,8 +58,14 @@ def entry(name: str, thing: Any) -> str:
         return f"### {name}\n\n" + "".join(f"- `{key}`: {first_sentence(value)}\n" for key, value in thing.items())
     if isinstance(thing, tuple):
         return f"### {name}\n\n" + ", ".join(f"`{key}`" for key in thing) + "\n"
-    text = f"### {name}\n\n```python\n{declaration(thing)}\n```\n\n{linked(inspect.getdoc(thing) or '')}\n"
+    text = f"### {name}\n\n```python\n{declaration(thing)}\n```\n\n{described(inspect.getdoc(thing) or '')}\n"
     return text + (members(thing) if inspect.isclass(thing) else "")
+
+
+def described(text: str) -> str:
+    """Return a docstring as Markdown, its example as code."""
+    words, sign, example = text.partition(">>> ")
+    return linked(words) + (f"```pycon\n{sign}{example.strip()}\n```\n" if sign else "")
 
 
 def members(kind: type) -> str:

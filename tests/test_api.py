@@ -2,8 +2,10 @@
 
 import doctest
 import inspect
+import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 
@@ -13,25 +15,44 @@ import pytest
 
 import anonymizer as an
 from anonymizer import api
+from anonymizer.cli.main import main
 from tests.conftest import ROOT
 
 TABLE = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]]
 ROLES = {"quasi_identifying": ["age", "sex"], "sensitive": "diagnosis"}
 SCHEMA = an.Schema.of(TABLE, quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
-COMMANDS = ("attack", "audit", "disclosure", "evaluate", "expand", "forest", "hierarchy", "release", "risk", "verify")
-WITH_EXAMPLE = [name for name in an.__all__ if ">>>" in (inspect.getdoc(getattr(api, name)) or "")]
+EXAMPLES = doctest.DocTestParser()
 
 
-@pytest.mark.parametrize("name", WITH_EXAMPLE)
-def test_examples__run(name: str) -> None:
+def example_of(name: str) -> doctest.DocTest:
+    """The example in a public thing's own docstring; of what has none, that of the module of all names."""
     thing = getattr(api, name)
-    (example,) = (test for test in doctest.DocTestFinder(recurse=False).find(thing, name, globs=dict(vars(api))))
-    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example).failed == 0
+    text = inspect.getdoc(thing) if callable(thing) else api.__doc__
+    return EXAMPLES.get_doctest(text or "", dict(vars(api)), name, None, None)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_commands__have_an_example(name: str) -> None:
-    assert name in WITH_EXAMPLE
+OF_CONSTANTS = next(name for name in an.__all__ if not callable(getattr(api, name)))
+
+
+@pytest.mark.parametrize("name", [name for name in an.__all__ if callable(getattr(api, name))] + [OF_CONSTANTS])
+def test_examples__run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example_of(name)).failed == 0
+
+
+def names_without_example(examples: dict[str, str]) -> list[str]:
+    """The names whose example does not use them."""
+    return [name for name, text in examples.items() if not re.search(rf"\b{re.escape(name)}\b", text)]
+
+
+def test_every_public_name__has_an_example_that_uses_it() -> None:
+    """A class may be used by what makes it, where the example shows it."""
+    texts = {name: "".join(one.source for one in example_of(name).examples) for name in an.__all__}
+    assert [name for name, text in texts.items() if "import anonymizer as an" not in text] == []
+    things = {name: text for name, text in texts.items() if not inspect.isclass(getattr(api, name))}
+    assert names_without_example(things) == []
+    assert names_without_example({"risk": "an.risk(table)", "other": "an.risk(table)"}) == ["other"]
 
 
 @pytest.mark.parametrize("name", [name for name in an.__all__ if callable(getattr(api, name))])
@@ -68,6 +89,31 @@ def test_verify__of_a_file_is_that_of_its_report(tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_bytes((tmp_path / "out.csv").read_bytes().replace(b"female", b"male"))
     with pytest.raises(an.ParameterError, match="is not what the report speaks of"):
         an.verify(tmp_path / "other.csv", report=tmp_path / "report.json")
+
+
+def test_verify__of_a_packet_and_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = an.release(TABLE.head(300), **ROLES, k=10)
+    result.packet("out.zip", seconds=0.1)
+    assert an.verify("out.zip", original=TABLE.head(300)).passed
+    assert not an.verify("out.zip", k=200).passed
+    assert not an.verify("out.zip", original=TABLE.head(300).iloc[::-1].assign(age=1)).passed
+    with pytest.raises(an.ParameterError, match="A packet's own report says its roles"):
+        an.verify("out.zip", SCHEMA)
+    TABLE.head(300).to_csv("people.csv", index=False)
+    options = "-q age,sex -s diagnosis -k 10 --engine local -o released -r report.json"
+    assert main(["anonymize", "people.csv", *options.split()]) == 0
+    assert an.verify("released", k=10).to_dict() == an.verify_folder("released", SCHEMA, k=10).to_dict()
+    assert an.verify("released", report="report.json").passed
+    assert not an.verify("released", k=200).passed
+    with pytest.raises(an.ParameterError, match="verify\\(\\) lacks k"):
+        an.verify("released")
+    with pytest.raises(an.ParameterError, match="A folder is checked alone"):
+        an.verify("released", k=10, original=TABLE)
+    options = options.replace("-o released -r report.json", "-o other -r other.json").replace("-k 10", "-k 20")
+    assert main(["anonymize", "people.csv", *options.split()]) == 0
+    with pytest.raises(an.ParameterError, match="released is not what the report speaks of"):
+        an.verify("released", report="other.json")
 
 
 def test_forest__of_public_domains_is_private(tmp_path: Path) -> None:

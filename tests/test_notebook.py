@@ -111,18 +111,18 @@ def test_figures__are_tables(result: an.Result) -> None:
 
 
 def test_papers__are_bytes_and_files(result: an.Result, tmp_path: Path) -> None:
-    page = result.document(tmp_path / "r.html", "external", seconds=0.1, purpose="a study")
+    page = result.report(tmp_path / "r.html", "external", seconds=0.1, purpose="a study")
     assert (tmp_path / "r.html").read_bytes() == page
     assert b"a study" in page
     assert CANARY.encode() not in page
-    assert result.document(tmp_path / "r.pdf", seconds=0.1).startswith(b"%PDF")
+    assert result.report(tmp_path / "r.pdf", seconds=0.1).startswith(b"%PDF")
     packet = result.packet(tmp_path / "p.zip", seconds=0.1)
     assert (tmp_path / "p.zip").read_bytes() == packet
     assert packet[:2] == b"PK"
     with pytest.raises(an.ParameterError, match="no audience 'press'"):
-        result.document(audience="press", seconds=0.1)
+        result.report(audience="press", seconds=0.1)
     with pytest.raises(an.ParameterError, match=re.escape("Use .html, .pdf or .json.")):
-        result.document("r.doc", seconds=0.1)
+        result.report("r.doc", seconds=0.1)
 
 
 def test_table__comes_back_as_it_came(result: an.Result) -> None:

@@ -220,6 +220,12 @@ class Check:
     ``required``: what was asked for, ``None`` when the figure is only reported; ``achieved``: what was found,
     ``None`` when it was not computed; ``passed``: ``None`` when nothing was asked for or nothing was computed (the
     sentence says why); ``worst``: where it is worst, by released cells or column; ``sentence``: the same in words.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> result.verification["k-anonymity"].passed
+    True
     """
 
     name: str

@@ -41,6 +41,12 @@ class LinkageRisk:
     (d,) how many rows live in classes of each size; ``shares`` (s,) the distinct risks of rows, ascending, and
     ``records_of_share`` (s,) how many rows have each. El Emam, "Guide to the De-Identification of Personal Health
     Information", names the three attackers.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> risk = an.linkage_risk(table, ["age", "sex"])
+    >>> risk.records, risk.highest
+    (300, 1.0)
     """
 
     records: int

@@ -52,7 +52,15 @@ class Proof:
     tell``; at least ``below`` of ``persons`` people, which is ``None`` where the files may hold different people, are
     in a cell of fewer than ``k``. ``pairs``: of each two files at least so many. ``exact``: what the table says, where
     it tells the class of every row. ``limits``: what comes of those besides k; ``population``: the titles of those that
-    no group that files share is asked for, such as those on what is known of the population."""
+    no group that files share is asked for, such as those on what is known of the population.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> proof = an.verify_together([result.table, result.table], result.schema, k=10)
+    >>> proof.files, proof.verdict
+    (2, 'the files cannot tell')
+    """
 
     k: int
     files: int
@@ -145,6 +153,13 @@ def verify_together(
 
     Raises :class:`ParameterError` for fewer than two releases, or schemas or orders of another number of them, and what
     reading files and cells raises.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> other = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=15)
+    >>> an.verify_together([result.table, other.table], result.schema, k=2).verdict
+    'the files cannot tell'
     """
     schemas = [schema] * len(releases) if isinstance(schema, Schema) else list(schema)
     if len(releases) < 2 or len(schemas) != len(releases) or (orders and len(orders) != len(releases)):

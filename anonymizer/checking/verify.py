@@ -35,7 +35,14 @@ __all__ = ["MODELS", "Check", "Evidence", "Original", "Verification", "prepare",
 class Verification:
     """All checks of one release of so many ``rows``, for the required class size ``k``. ``left_out``: records of the
     original that are in no row, as far as that is known; ``unchanged``: what each unchanged column finds, and the last
-    what all together find."""
+    what all together find.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> result.verification.passed, result.verification.k
+    (True, 10)
+    """
 
     checks: tuple[Check, ...]
     k: int

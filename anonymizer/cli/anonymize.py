@@ -102,7 +102,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
     result = run_flow(flow, show)
     show.end()
     passed, is_open = result.verification.passed, bool(result.gate.open)
-    report = result.report
+    report: Report = result.report
     override = "" if passed else options.override.strip()
     released = not is_open and (passed or bool(override))
     is_written = bool(options.out) and released

@@ -28,6 +28,7 @@ from anonymizer.reading.profile import columns_without_role, with_natural_orders
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
 from anonymizer.schema import UNCHANGED, Kind, Role, Schema, csv_names
 from anonymizer.settings import Settings, setting_names
+from anonymizer.values import plural
 
 if TYPE_CHECKING:
     from anonymizer.provenance.claim import Claim
@@ -289,8 +290,9 @@ def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str], comm
     if looks := columns_without_role(table, schema, keep):
         reasons = "; ".join([*looks.values()][:5])
         more = f"; and {len(looks) - 5:,} more" if len(looks) > 5 else ""
+        have = plural(len(looks), "column has no role", "columns have no role")
         raise SchemaError(
-            f"{len(looks):,} columns have no role and would be released unchanged: {reasons}{more}."
+            f"{have} and would be released unchanged: {reasons}{more}."
             if command == "anonymize"
             else f"Nobody said what these columns of the release are: {reasons}{more}.",
             column=next(iter(looks)),

@@ -262,7 +262,8 @@ def write_entered(
 ) -> tuple[str, Report]:
     """Write a release and return the digest of it, and its report with the entry, which was written before. ``write``:
     writes it. A release that leaves in packets alone is entered by the digest of its CSV."""
-    words, release, report = entry_words(options), result.release, result.report
+    words, release = entry_words(options), result.release
+    report: Report = result.report
     if options.out:
         name = options.out.name if isinstance(options.out, Address) else Path(options.out).name
         entry = ledger.write_with(write, name, table, release, report, **words)

@@ -61,6 +61,15 @@ def read_database(
     ``allowance``: what reading may take; ``None``: what the operator set.
 
     Raises :class:`ReadError` when no table can be had, and :class:`CancelledError` when ``cancelled`` says so.
+
+    >>> import anonymizer as an
+    >>> import sqlite3
+    >>> from tempfile import mkdtemp
+    >>> path = f"{mkdtemp()}/people.sqlite"
+    >>> with sqlite3.connect(path) as database:
+    ...     rows = an.SAMPLES["hospital"].load().to_sql("people", database, index=False)
+    >>> an.read_database(f"sqlite:///{path}?table=people").n_records
+    2000
     """
     where = address_from(address) if isinstance(address, str) else address
     reading = _read(where, read_content, options, progress, cancelled, allowance)

@@ -31,6 +31,15 @@ class Pruning:
     ``steps`` (q,): the node collapsed at each step. ``ratios`` (q,): what put it first (ω for ``error-risk``, q for
     ``error-digression``; NaN for ``least``, which needs no order: smaller nodes go first). ``smallest`` (q,): persons
     of the smallest group inside the branch at that moment. ``satisfied``: whether every group of the result passes.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> encoded = an.encode(table, schema)
+    >>> tree = an.grow(encoded)
+    >>> pruning = an.prune(tree, an.annotate(tree, encoded), k=10)
+    >>> pruning.satisfied, len(pruning.steps) > 0
+    (True, True)
     """
 
     tree: Tree
@@ -102,6 +111,15 @@ def prune(
     everything is collapsed and ``satisfied`` is false; :func:`anonymizer.groups.limits.margins` says by how much.
     Raises :class:`ParameterError` for an unknown criterion, k below 1, or ``error-digression`` without numeric
     sensitive columns.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> encoded = an.encode(table, schema)
+    >>> tree = an.grow(encoded)
+    >>> pruning = an.prune(tree, an.annotate(tree, encoded), "error-risk", k=10)
+    >>> pruning.satisfied
+    True
     """
     if criterion not in CRITERIA:
         raise ParameterError(

@@ -157,6 +157,13 @@ class EncodedTable:
     not. ``person`` (n,): whose each record is, from 0; -1 for nobody's; ``None`` when every record is a person of its
     own. ``people``: what is known of the population, where a limit asks for it. ``notes``: what a steward should know
     of how the table was encoded, in sentences.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> encoded = an.encode(table, schema)
+    >>> len(encoded.encodings), encoded.target.texts[:2]
+    (2, ('Appendicitis', 'Asthma'))
     """
 
     codes: CodeColumns

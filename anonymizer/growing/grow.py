@@ -75,6 +75,13 @@ def grow(
 
     ``min_leaf``: fewest records of a child. ``max_depth``: longest path, ``None`` for no limit.
     Raises :class:`ParameterError` for an unknown criterion, one that does not fit the target, or a number out of range.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> tree = an.grow(an.encode(table, schema), "gini", min_leaf=10)
+    >>> int(tree.n[0]), tree.n_nodes > 1
+    (300, True)
     """
     return grow_with_leaves(encoded, criterion, min_leaf, max_depth, exhaustive_max, weight)[0]
 

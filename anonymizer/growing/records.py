@@ -221,6 +221,14 @@ def descend(tree: Tree, encoded: EncodedTable) -> NDArray[np.int32]:
     """Return the leaf of the grown tree that each record reaches, (n,) node ids.
 
     Works for any records in the same encoding, so also for records that the tree was not grown on.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> encoded = an.encode(table, schema)
+    >>> tree = an.grow(encoded)
+    >>> an.descend(tree, encoded).shape
+    (300,)
     """
     from anonymizer import kernels
 

@@ -48,6 +48,14 @@ class Tree:
     Hulls, the smallest box that holds the node's records: ``low``, ``high`` (m, p) lowest and highest code
     that is not "missing" (low > high when all are missing); ``levels`` (m, p) number of different codes,
     missing included, for columns counted by level, 0 otherwise; ``has_missing`` (m, p).
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> encoded = an.encode(table, schema)
+    >>> tree = an.grow(encoded)
+    >>> tree.n_nodes > 1, int(tree.n[0])
+    (True, 300)
     """
 
     parent: NDArray[np.int32]

@@ -45,7 +45,15 @@ NO_KEY = "The key of this ledger is not here: entries can be read, nobody recogn
 @dataclass(frozen=True)
 class Ledger:
     """A ledger at a ``path``; ``key``: 32 bytes, ``None`` where it is not here. What it says is read when it is asked
-    for, so it is never older than the file."""
+    for, so it is never older than the file.
+
+    >>> import anonymizer as an
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> ledger = an.Ledger.new(Path(mkdtemp(), "register"))
+    >>> len(ledger.entries), ledger.faults()
+    (1, ())
+    """
 
     path: Path
     key: bytes | None = None

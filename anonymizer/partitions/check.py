@@ -116,6 +116,17 @@ def verify_folder(
     ``limits``: what is required, ``k`` among them. ``original``: where whoever made the folder checks it; ``checked``:
     what others saw in each part, each row beside its record. Raises :class:`ReadError`, with its name, for a part that
     is not the one in the manifest or cannot be read.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> folder = Path(mkdtemp())
+    >>> table.to_csv(folder / "people.csv", index=False)
+    >>> written = an.anonymize_files(folder / "people.csv", schema, folder / "released", k=10)
+    >>> an.verify_folder(folder / "released", schema, k=10).passed
+    True
     """
     folder = released_place(folder)
     manifest = manifest or read_manifest(folder)

@@ -75,6 +75,16 @@ class Plan:
     by the key of the finding; ``texts``: for the reports; ``release``: where the table comes from and releases go;
     ``population``: what is known of it. ``software``: the version of Copse that wrote it; ``source``: the text that it
     was read from.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp(), "copse.toml")
+    >>> an.Plan.of(result).write(path)
+    >>> an.Plan.read(path).settings["k"]
+    10
     """
 
     columns: Mapping[str, Mapping[str, Any]]

@@ -64,6 +64,12 @@ class Provenance:
     ``input_commitment``: to the input's bytes, see :func:`commitment`, under ``input_key``, random for
     each run: who has no key learns nothing from it. ``read_with``: how the input was read, where that is not usual.
     ``keeps``: the earlier releases that the groups keep, as options name them.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> result.report.provenance.parameters["k"]
+    10
     """
 
     input_name: str
@@ -123,6 +129,12 @@ class Report:
     when none did or it was not let go. ``held_out``: the share of people who were held out while groups were made
     of the others whose target is guessed right, and ``majority``: by the likeliest value of the table. ``sets``: the
     levels of each set that has a short name in the files, by column and name.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> result.report.after.smallest >= 10, "gate" in result.report.to_dict()
+    (True, True)
     """
 
     provenance: Provenance

@@ -33,6 +33,12 @@ class ColumnFacts:
     column as text, evenly spread, all of them where they are at most :data:`LOOKED_AT`. Of a column that says whose a
     row is, see :func:`with_ids`: ``persons``: values that differ in more than writing; ``nobody``: values that stand
     for nobody.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> age = an.profile(table)[0]
+    >>> age.name, age.records, age.missing
+    ('age', 300, 0)
     """
 
     name: str
@@ -98,6 +104,11 @@ def profile(table: pd.DataFrame, distinct: Mapping[str, Distinct] | None = None)
     column, where they are known.
 
     Raises :class:`SchemaError` when the column names are not distinct, non-empty text.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> [fact.name for fact in an.profile(table)]
+    ['age', 'sex', 'diagnosis']
     """
     check_headers(table)
     of_column = distinct or {}

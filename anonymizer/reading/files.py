@@ -93,12 +93,17 @@ PREVIEW = 200
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A table and how it was read.
+    r"""A table and how it was read.
 
     ``options``: as used, nothing left open. ``sha256``: of the bytes as they came; ``size``: their number.
     ``format``: a key of :data:`READERS`. ``sheets``: the sheets that a spreadsheet has. ``questions``: what must be
     answered before the table is used, for the file can be read in two ways. ``variables``: what a statistician's file
     says of its columns, by name. ``distinct``: see :class:`anonymizer.reading.options.Content`.
+
+    >>> import anonymizer as an
+    >>> reading = an.read_table(b"age,sex\n41,f\n52,m\n")
+    >>> reading.format, reading.frame.shape
+    ('csv', (2, 2))
     """
 
     frame: pd.DataFrame
@@ -154,7 +159,7 @@ def read_table(
     reader: "Reader | None" = None,
     instead: "Mapping[str, Reader] | None" = None,
 ) -> Reading:
-    """Return the table in ``source``; the format is recognised by its first bytes, not by its name.
+    r"""Return the table in ``source``; the format is recognised by its first bytes, not by its name.
 
     Whole numbers become int64 (float64 with missing ones), numbers float64, dates datetime64 and all else text
     (categorical when values repeat). Leading zeros and numbers of more than 15 digits stay text. ``name``: what
@@ -164,6 +169,10 @@ def read_table(
     stands in :data:`READERS`.
 
     Raises :class:`ReadError`, and nothing else, when no table can be made of it.
+
+    >>> import anonymizer as an
+    >>> an.read_table(b"age,sex\n41,f\n52,m\n").frame["age"].tolist()
+    [41, 52]
     """
     options, readers = options or ReadOptions(), {**READERS, **(instead or {})}
     place = None if reader else place_of(source, name, options, readers["csv"])

@@ -35,7 +35,7 @@ MAX_COLUMNS = 2_000
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a file; ``None`` means "find out".
+    r"""How to read a file; ``None`` means "find out".
 
     ``delimiter``: one character. ``encoding``: one of ENCODINGS. ``decimal``: "." or ",". ``missing``: texts that
     mean "missing"; ``keep``: those among them that are real values in this file. ``sheet``: name of the sheet of
@@ -43,6 +43,12 @@ class ReadOptions:
     first where a date does not show it, or the form of dates, such as ``DD.MM.YY`` (``19YY``: of which century).
     ``as_text``, ``as_numbers``: columns that are text, or numbers, though they may look like the other. ``skip``: lines
     of text, or rows of a sheet, that stand above the names of the columns.
+
+    >>> import anonymizer as an
+    >>> text = b"age;sex\n41;f\n-;m\n"
+    >>> options = an.ReadOptions(delimiter=";", missing=("-",))
+    >>> int(an.read_table(text, options=options).frame["age"].isna().sum())
+    1
     """
 
     delimiter: str | None = None

@@ -40,9 +40,8 @@ def expand(
 
     >>> import anonymizer as an, pandas as pd
     >>> table = pd.DataFrame({"job": ["unskilled:4+technical:1"], "age": ["[30, 40]"], "income": [52.0]})
-    >>> schema = an.Schema.of(
-    ...     table, quasi_identifying=["job", "age"], sensitive=["income"], kinds={"age": "numeric"}
-    ... )
+    >>> roles = {"quasi_identifying": ["job", "age"], "sensitive": ["income"]}
+    >>> schema = an.Schema.of(table, **roles, kinds={"age": "numeric"})
     >>> an.expand(table, schema)
              job   age  income  weight
     0  unskilled  35.0    52.0     0.8

@@ -78,6 +78,16 @@ def generalize(
     Raises :class:`ParameterError` for an unknown method or writing, one of groups with a method that shares records
     between them, k below 1, or a table that is not the encoded one; :class:`GuaranteeError` when a tiered method
     meets a group with fewer than k records.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> encoded = an.encode(table, schema)
+    >>> tree = an.grow(encoded)
+    >>> pruning = an.prune(tree, an.annotate(tree, encoded), k=10)
+    >>> release = an.generalize(table, schema, encoded, pruning, "pack", k=10)
+    >>> len(release.frame())
+    300
     """
     schema.check(table)
     names = {"generalizer": method, "writing": writing} | SHORT["generalizer"].get(method, {})

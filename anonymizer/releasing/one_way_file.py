@@ -38,7 +38,19 @@ Tables = Mapping[str, tuple[Atoms, OneWay | None]]
 
 
 class OneWayFiles(NamedTuple):
-    """The two files, ``one_way`` and ``boxes``."""
+    """The two files, ``one_way`` and ``boxes``.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> from io import BytesIO
+    >>> from zipfile import ZipFile
+    >>> packet = ZipFile(BytesIO(result.packet(seconds=0.1)))
+    >>> tables = an.OneWayFiles(packet.read("one_way.csv"), packet.read("boxes.csv"))
+    >>> rows = an.expand(result.table, result.schema, tables=tables)
+    >>> round(rows["weight"].sum())
+    300
+    """
 
     one_way: bytes
     boxes: bytes

@@ -160,6 +160,16 @@ class Release:
     this process; nothing here writes it. ``bars``: what stands in the way of its leaving, by key; no file is made as
     long as anything does. ``one_way``: makes the file of its one-way tables, of
     :mod:`anonymizer.releasing.one_way_file`, which packets have beside it; ``None`` without any.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp(), "released.csv")
+    >>> sha256 = result.release.write(path)
+    >>> len(an.read_release(path))
+    300
     """
 
     columns: tuple[ReleasedColumn, ...]
@@ -468,6 +478,16 @@ def read_release(
 
     Raises :class:`ReadError` when the content is not a table, or a kept column of the schema does not hold what its
     kind says.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp(), "released.parquet")
+    >>> sha256 = result.release.write(path)
+    >>> list(an.read_release(path).columns)
+    ['age', 'sex', 'diagnosis']
     """
     file = read_file(source)
     return file.rows if schema is None else file.under(schema, sets=sets).rows

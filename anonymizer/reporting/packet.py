@@ -209,7 +209,18 @@ class PacketCheck:
     ``more``: what else is to be said, a sentence each: that its bytes cannot be judged, and, where no original is at
     hand, rare forms among the values. ``signed_by``: the id of the key that the packet says it is signed by, "" for
     none; ``key``: the one that its signature was held to. ``rows`` of its table, ``None`` where they are not those that
-    the report speaks of."""
+    the report speaks of.
+
+    >>> import anonymizer as an
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> result = an.release(table, quasi_identifying=["age", "sex"], sensitive="diagnosis", k=10)
+    >>> path = Path(mkdtemp(), "packet.zip")
+    >>> packet = result.packet(path, seconds=0.1)
+    >>> an.verify(path, original=table).passed
+    True
+    """
 
     audience: str
     differences: tuple[str, ...]

@@ -25,11 +25,19 @@ Word = TypeVar("Word", Role, Kind)
 def with_codebook(
     schema: Schema, codebook: Sequence[Description], table: pd.DataFrame, roles_of: Collection[str] | None = None
 ) -> tuple[Schema, tuple[Change, ...]]:
-    """Return the schema as a codebook describes it, and a sentence for each thing in which it contradicts the table.
+    r"""Return the schema as a codebook describes it, and a sentence for each thing in which it contradicts the table.
 
     Domains of a codebook are public: they count as declared, but for those that it says were read from a table. What
     contradicts the table is not taken over, and what was in the schema stays. ``roles_of``: columns that may get a role
     of it; ``None``: all.
+
+    >>> import anonymizer as an
+    >>> table = an.SAMPLES["hospital"].load()[["age", "sex", "diagnosis"]].head(300)
+    >>> schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive="diagnosis")
+    >>> codebook = an.read_codebook(b"name,label\nage,Age in years\n")
+    >>> described, contradictions = an.with_codebook(schema, codebook, table)
+    >>> described["age"].variable.label
+    'Age in years'
     """
     columns = {column.name: column for column in schema.columns}
     changes: list[Change] = []

@@ -381,7 +381,23 @@ def release_of_last_time(project: Project, reading: Reading, name: str = LAST_PR
 
 def last_release(table: str | Path, project: str | Path) -> LastTable | Uncounted:
     """Return last time's release, to be counted together with this one. ``table``: last time's file; ``project``: that
-    it was made with. Raises :class:`ReadError` when one of them cannot be read."""
+    it was made with. Raises :class:`ReadError` when one of them cannot be read.
+
+    >>> import anonymizer as an
+    >>> columns = ["patient_id", "age", "sex", "diagnosis"]
+    >>> table = an.SAMPLES["visits"].load().drop_duplicates("patient_id")[columns].head(600)
+    >>> roles = {"quasi_identifying": ["age", "sex"], "sensitive": "diagnosis", "person": "patient_id"}
+    >>> schema = an.Schema.of(table, **roles)
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from anonymizer.whatif.project import Project, to_json
+    >>> folder = Path(mkdtemp())
+    >>> table.to_csv(folder / "last.csv", index=False)
+    >>> written = (folder / "last.json").write_text(to_json(Project(schema, {"k": 10})))
+    >>> last = an.last_release(folder / "last.csv", folder / "last.json")
+    >>> len(last.person) == len(table), last.k
+    (True, 10)
+    """
     try:
         with Path(project).open("rb") as file:
             content = file.read(MAX_BYTES + 1)
