@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, ParamSpec, TypeVar, Union, get_arg
 import numpy as np
 import pandas as pd
 
-from anonymizer.errors import ParameterError, SchemaError
+from anonymizer.errors import ParameterError, SchemaError, extras_by_name
 from anonymizer.reading.files import Reading
 from anonymizer.reading.profile import columns_without_role, with_natural_orders
 from anonymizer.result import Result
@@ -50,7 +50,8 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         for name in sorted(values, key=lambda name: name not in FRAMES):  # tables first: schemas speak of them
             if name in hints:
                 values[name] = taken_as(values[name], hints[name], Place(function.__name__, name, values))
-        answer = function(**values)  # type: ignore[call-arg]
+        with extras_by_name():
+            answer = function(**values)  # type: ignore[call-arg]
         if isinstance(answer, Result) and kind is not None:
             return replace(answer, came_as=kind)
         return answer

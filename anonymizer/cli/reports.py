@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from anonymizer.errors import ParameterError, Progress
+from anonymizer.errors import ParameterError, Progress, require_extra
 from anonymizer.flow import Flow
 from anonymizer.provenance.report import Report
 from anonymizer.releasing.files import write_file
@@ -21,6 +21,8 @@ def report_paths(options: argparse.Namespace) -> dict[str, Path]:
     for path in paths.values():
         if path.suffix.lower() not in ENDINGS:
             raise ParameterError(f"{path} has no ending that a report can have.", remedy="Use .html, .pdf or .json.")
+        if path.suffix.lower() != ".json":
+            require_extra("reports")
     return paths
 
 

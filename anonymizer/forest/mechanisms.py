@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.errors import ParameterError
+from anonymizer.errors import ParameterError, extras_by_name
 
 GRID = 2**30
 """Real scores are put on this grid before a selection, so that no rounding of floats can leak."""
@@ -179,7 +179,8 @@ def _noisy_max(epsilon: float, sensitivity: int) -> Any:
 
 def _opendp() -> Any:
     """Return OpenDP, with what is not yet proved line by line let in."""
-    import opendp.prelude as dp
+    with extras_by_name():
+        import opendp.prelude as dp
 
     dp.enable_features("contrib")
     return dp

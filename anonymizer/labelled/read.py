@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from anonymizer.errors import Progress, ReadError, no_progress
+from anonymizer.errors import Progress, ReadError, extras_by_name, no_progress
 from anonymizer.labelled.parts import PARTS, PARTS_UNPACKED, RawColumn, read_parts
 from anonymizer.labelled.variable import Code, Variable, code_text
 
@@ -77,7 +77,8 @@ def read_labelled(
     :class:`ReadError` for a file that is damaged or has no record, and for an ``encoding`` that its text is not in;
     text that is not in the encoding that its file names is read in one of :data:`OTHER_CHARSETS`, with a note.
     """
-    import pyreadstat
+    with extras_by_name():
+        import pyreadstat
 
     charset = charset_of(encoding, kind) if encoding and kind != "por" else None
     for other in (charset,) if charset or kind == "por" else (None, *OTHER_CHARSETS):

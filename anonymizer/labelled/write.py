@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.errors import ParameterError
+from anonymizer.errors import ParameterError, extras_by_name
 from anonymizer.labelled.forms import code_form, moment_form, number_form, screen_width, text_form
 from anonymizer.labelled.read import LabelledColumn, first_days, moment_scale, period_numbers, period_of
 from anonymizer.labelled.variable import Code, Variable
@@ -248,7 +248,8 @@ def labelled_bytes(columns: Sequence[LabelledColumn], format: str) -> bytes:
     the column itself again, where the format has codes for them.
     Raises :class:`ParameterError` for two names that differ in upper and lower case alone.
     """
-    import pyreadstat
+    with extras_by_name():
+        import pyreadstat
 
     names = [column.name for column in columns]
     if len({name.lower() for name in names}) < len(names):

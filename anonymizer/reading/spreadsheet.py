@@ -4,14 +4,13 @@ import io
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from python_calamine import CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
-from anonymizer.errors import Progress, ReadError
+from anonymizer.errors import Progress, ReadError, extras_by_name
 from anonymizer.labelled.variable import LABEL_HEAD, LABEL_SHEET, Variable
 from anonymizer.reading.delimited import MOST_LINES, above_problem, lines_above, repair_names
 from anonymizer.reading.options import (
@@ -27,6 +26,9 @@ from anonymizer.reading.options import (
 )
 from anonymizer.reading.parse import Manner, TextColumn, Typed, infinity_problems, type_column
 from anonymizer.reading.workbook import Marks, column_letters, examine, extents
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet, CalamineWorkbook
 
 Outcome = TypeVar("Outcome")
 
@@ -53,6 +55,8 @@ def read_spreadsheet(
     Rows without any value are left out. Raises :class:`ReadError` for a damaged file, an unknown sheet and a sheet
     without records.
     """
+    with extras_by_name():
+        from python_calamine import SheetVisibleEnum
     marks = _guard(lambda: examine(data, name, options.sheet, stop), name)
     book = _open(data, name)
     sheets = tuple(book.sheet_names)
@@ -103,11 +107,13 @@ def read_spreadsheet(
     return Content(pd.DataFrame(values, copy=False), used, problems, sheets, one_each(questions), variables)
 
 
-def _open(data: bytes, name: str) -> CalamineWorkbook:
+def _open(data: bytes, name: str) -> "CalamineWorkbook":
+    from python_calamine import CalamineWorkbook
+
     return _guard(lambda: CalamineWorkbook.from_filelike(io.BytesIO(data)), name)
 
 
-def _sheet(book: CalamineWorkbook, name: str, sheet: str) -> CalamineSheet:
+def _sheet(book: "CalamineWorkbook", name: str, sheet: str) -> "CalamineSheet":
     return _guard(lambda: book.get_sheet_by_name(sheet), name)
 
 
@@ -124,7 +130,7 @@ def _guard(step: Callable[[], Outcome], name: str) -> Outcome:
         ) from error
 
 
-def _filled_rows(sheet: CalamineSheet) -> tuple[list[list[Any]], list[int]]:
+def _filled_rows(sheet: "CalamineSheet") -> tuple[list[list[Any]], list[int]]:
     """Return the rows that hold any value, and the position of each in the sheet."""
     rows, places = [], []
     for position, row in enumerate(sheet.iter_rows()):
@@ -168,7 +174,7 @@ def _error_rows(sheet: str, places: list[int], marks: Marks | None) -> list[Prob
     return [Problem("warning", text, remedy="Correct them in the file, or take them out.")]
 
 
-def _cell_problems(sheet_name: str, names: list[str], marks: Marks | None, sheet: CalamineSheet) -> list[Problem]:
+def _cell_problems(sheet_name: str, names: list[str], marks: Marks | None, sheet: "CalamineSheet") -> list[Problem]:
     """Return the problems of cells that come back blank though the sheet shows something there."""
     kinds: list[tuple[str, str, list[tuple[int, int, str]]]] = []
     if marks is not None:
@@ -206,8 +212,10 @@ def _at(row: int, column: int) -> str:
     return f"{column_letters(column)}{row + 1}"
 
 
-def _sheet_question(book: CalamineWorkbook, data: bytes, name: str, options: ReadOptions) -> list[Question]:
+def _sheet_question(book: "CalamineWorkbook", data: bytes, name: str, options: ReadOptions) -> list[Question]:
     """Return the question which sheet is meant, when none was named and several that are shown hold something."""
+    from python_calamine import SheetTypeEnum, SheetVisibleEnum
+
     titles = [
         sheet.name
         for sheet in book.sheets_metadata
@@ -225,7 +233,7 @@ def _sheet_question(book: CalamineWorkbook, data: bytes, name: str, options: Rea
     return [Question("sheet", f"{name} has {len(titles)} sheets: which one holds the table?", answers)]
 
 
-def _preview(book: CalamineWorkbook, name: str, title: str, reach: Extent | None) -> tuple[str, str] | None:
+def _preview(book: "CalamineWorkbook", name: str, title: str, reach: Extent | None) -> tuple[str, str] | None:
     """Return the number of rows of a sheet and what stands in the first; nothing of its cells when it is large."""
     if reach is not None and reach.memory > LARGEST_PREVIEW:
         return f"{reach.rows:,} rows", "(too large to be shown here)"
