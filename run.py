@@ -35,6 +35,8 @@ HELP = """python run.py [COMMAND] [OPTIONS]
   audit-packages
              set up, and look up whether a weakness of any package is known
   docs       set up, and write the pages that are made from the code: docs/API.md and docs/walk.ipynb
+  docs --serve
+             set up, and show the documentation as a site at http://127.0.0.1:8000
   screenshots
              set up, and take a picture of every page at three widths in both themes; docs/screenshots keeps some
   help       this text"""
@@ -107,6 +109,9 @@ def run(arguments: list[str]) -> int:
             return supply.audit(set_up(TO_TEST))
         if command == "docs" and not options:
             return call([set_up(TO_OPEN), "-m", "docs.generate"])
+        if command == "docs" and options == ["--serve"]:
+            os.environ["NO_MKDOCS_2_WARNING"] = "1"
+            return call([set_up(TO_TEST), "-m", "mkdocs", "serve"])
         if command == "screenshots" and not options:
             return call([compile_package(set_up(TO_TEST)), "-m", "docs.screenshots"])
     except SetupError as problem:

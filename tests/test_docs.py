@@ -8,17 +8,22 @@ import json
 import re
 import shlex
 import subprocess
+import sys
 import tomllib
 from calendar import month_abbr, month_name
-from pathlib import Path
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 import anonymizer
+from anonymizer.cli.commands import COMMANDS
+from anonymizer.cli.examples import EXAMPLES
 from anonymizer.cli.main import main
 from anonymizer.cli.operating import CHOICES
 from docs import generate
-from tests.conftest import ROOT, run_python
+from docs.site_pages import command_pages, in_folder, start_page
+from tests.conftest import ROOT, absent, run_python
 from ui.door.login import read_login
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -69,6 +74,36 @@ def test_links_lead_to_files(document: Path) -> None:
         if target and not target.startswith(("http://", "https://")) and not (document.parent / target).exists()
     ]
     assert not missing
+
+
+def test_site__is_built_without_a_dead_link_and_has_every_page(tmp_path: Path) -> None:
+    if find_spec("mkdocs") is None:
+        absent("site", "MkDocs is not installed")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    answer = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    pages = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.html")}
+    assert {f"commands/{name}.html" for name in COMMANDS} <= pages
+    howtos = {path.stem for path in (ROOT / "docs" / "howto").glob("*.md")} - {"README"}
+    assert {f"howto/{name}.html" for name in howtos} <= pages
+    assert {"index.html", "API.html", "GUARANTEES.html", "FAQ.html", "GLOSSARY.html"} <= pages
+    assert not re.findall(r"<(?:script|link)[^>]+(?:src|href)=.https?://", (tmp_path / "index.html").read_text("utf-8"))
+
+
+def test_pages_of_commands__have_examples_and_every_option() -> None:
+    pages = command_pages()
+    assert set(pages) == set(COMMANDS)
+    for name, page in pages.items():
+        assert all(one.line in page for one in EXAMPLES[name])
+    assert "--spread-min" in pages["anonymize"]
+    assert "--help-all\n" not in pages["anonymize"].partition("```text")[2][-40:]
+
+
+def test_start_page__is_the_readme_with_links_of_the_site() -> None:
+    assert "](GUARANTEES.md)" in start_page()
+    assert "](docs/" not in start_page()
+    assert in_folder(PurePosixPath("howto"), "../POPULATION.md") == "POPULATION.md"
+    assert in_folder(PurePosixPath(), "../anonymizer/x.py") == "../anonymizer/x.py"
 
 
 def test_links__every_document_can_be_reached_from_the_readme() -> None:

@@ -101,7 +101,7 @@ def run_app(options: argparse.Namespace) -> int:
     words, more = start(options.words)
     require_extra("dashboard")
     os.chdir(dashboard())
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *words]
+    command = [sys.executable, "-m", "ui.door.start", *words]
     environment = {**os.environ, **OVERWRITING, **more, **writable_loops()}
     if os.name == "posix":
         os.execve(sys.executable, command, environment)

@@ -9,11 +9,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from anonymizer.cli.app import PACKAGE
 from anonymizer.cli.operating import CHOICES
 from anonymizer.cli.warm import MARK, is_compiled, sources
 from tests.conftest import ROOT, free_port
+from ui.door.login import read_login
 
 TEXT = (ROOT / "Containerfile").read_text("utf-8")
 LINES = [line for line in re.sub(r"\\\n\s*", "", TEXT).splitlines() if line and not line.startswith("#")]
@@ -94,3 +96,41 @@ def test_dashboard__runs_where_nothing_can_be_written_and_compiles_nothing(tmp_p
     result = json.loads(answer.stdout.splitlines()[-1])
     assert result.pop("loops") > 50
     assert result == {"writable": False, "health": 200, "anew": 0}
+
+
+def test_ignore_file__lets_through_what_the_image_copies() -> None:
+    lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    words = [line for line in lines if line and not line.startswith("#")]
+    assert words[0] == "*"
+    assert words[-1] == "**/__pycache__"
+    assert {word.removeprefix("!") for word in words[1:-1]} == {
+        name for line in steps("COPY") for name in line.split()[:-1]
+    }
+
+
+def test_compose__runs_the_image_as_its_words_say_beside_a_provider(tmp_path: Path) -> None:
+    services = yaml.safe_load((ROOT / "compose.yml").read_text("utf-8"))["services"]
+    own, provider = services["copse"], services["provider"]
+    assert own["build"] == {"context": ".", "dockerfile": "Containerfile"}
+    assert own["read_only"] is True
+    assert own["cap_drop"] == ["ALL"]
+    assert own["network_mode"] == "service:provider"
+    assert all(port.startswith("127.0.0.1:") for port in provider["ports"]), "open to this machine alone"
+    ((source, place, mode),) = [volume.split(":") for volume in own["volumes"]]
+    assert (place, mode) == (variables()["COPSE_LOGIN"], "ro")
+    copy = tmp_path / "login.toml"
+    copy.write_text((ROOT / source).read_text("utf-8"), "utf-8")
+    copy.chmod(0o600)
+    login = read_login(copy, "a secret of a test, long enough")
+    realm = json.loads((ROOT / "compose" / "realm.json").read_text("utf-8"))
+    (client,) = realm["clients"]
+    assert (client["clientId"], client["redirectUris"]) == (login.client_id, [f"{login.address}/oauth2callback"])
+    assert login.issuer.endswith(f"/realms/{realm['realm']}")
+    assert client["secret"] == "${COPSE_CLIENT_SECRET}"
+    assert "COPSE_CLIENT_SECRET" in provider["environment"], "the secret stands in no file"
+
+
+def test_security__says_where_reports_go_and_names_nobody() -> None:
+    text = (ROOT / "SECURITY.md").read_text("utf-8")
+    assert "where reports go" in text
+    assert "@" not in text

@@ -7,6 +7,7 @@ else: somebody whom it refuses starts no script, opens no WebSocket and reaches 
 import asyncio
 import os
 import re
+import sys
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -38,8 +39,8 @@ ELSEWHERE = "This dashboard answers to its own machine only: whoever runs it has
 
 
 def require_doors() -> None:
-    """End the program, with one message, where others could open the dashboard and nobody would ask who they are, or
-    where a list of databases is not in order.
+    """End the program, with one message and status 2, where others could open the dashboard and nobody would ask who
+    they are, or where a list of databases is not in order.
 
     With a login, the server answers under the name that the operator's file says, as well as under those configured.
     """
@@ -53,7 +54,8 @@ def require_doors() -> None:
     if people is not None and not all(map(find_spec, NEEDS)):
         reason = f"what lets people sign in is not installed. {how_to_install('login')}"
     if reason:
-        raise SystemExit(f"copse: {reason}")
+        print(f"copse: {reason}", file=sys.stderr)
+        raise SystemExit(2)
     if people is not None and hosts:
         set_option("server.allowedHosts", [*hosts, people.host])
 

@@ -44,13 +44,19 @@ FRAMEWORK = "STREAMLIT_"
 ALL = "all"
 
 
+def require_key() -> None:
+    """End the program, with one message and status 2, where a key was set that is too short."""
+    if login() is None and len(KEY) < SHORTEST:
+        print(f"copse: {OWN_KEY} has fewer than {SHORTEST} characters. Nothing was started.", file=sys.stderr)
+        raise SystemExit(2)
+
+
 def say_key() -> None:
     """Print where the operator's page is, and on a terminal the key that it asks for: what is printed elsewhere is a
-    log, which others read. Ends the program where a key was set that is too short."""
+    log, which others read. Ends the program as :func:`require_key` does."""
+    require_key()
     if login() is not None:
         return
-    if len(KEY) < SHORTEST:
-        raise SystemExit(f"copse: {OWN_KEY} has fewer than {SHORTEST} characters. Nothing was started.")
     words = f"whose key is shown on a terminal only; or set {OWN_KEY}"
     if OWN_KEY in os.environ:
         words = f"with the key of {OWN_KEY}"

@@ -16,6 +16,7 @@ from streamlit.runtime import Runtime, exists, get_instance, media_file_manager
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state import SessionState
+from streamlit.web import bootstrap, cli
 from streamlit.web.server.server_util import get_cookie_secret
 from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
@@ -24,8 +25,21 @@ __all__ = [
     "USER_COOKIE_NAME", "AppSession", "BackMsg", "DeltaGenerator", "ForwardMsg", "Runtime", "app_session",
     "decode_signed_value", "delete_files", "drop_uploads", "encode_provider_token", "forget_widgets_but",
     "get_cookie_secret", "get_cookie_with_chunks", "get_instance", "headers_of", "media_file_manager", "running",
-    "session_of_click", "session_name", "set_option", "widgets_drawn",
+    "serve", "session_of_click", "session_name", "set_option", "widgets_drawn",
 ]  # fmt: skip
+
+
+def serve(words: list[str], before: Callable[[], None]) -> None:
+    """Serve ``app.py`` until it is stopped. ``words``: options of Streamlit; ``before``: called when they are known,
+    before anything is printed."""
+    own = bootstrap.run_asgi_app
+
+    def run(*values: Any) -> None:
+        before()
+        own(*values)
+
+    bootstrap.run_asgi_app = run
+    cli.main(["run", "app.py", *words], prog_name="copse app")
 
 
 def running() -> Any:
