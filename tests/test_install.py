@@ -186,7 +186,8 @@ OURS = re.compile(rf"(?:\.|{NAME}|\./\S+\.whl)(?:\[[\w,]+\]|\[\{{extra\}}\])?")
 
 def others_named(text: str) -> list[str]:
     """What a text says to install that is neither ours nor a file of requirements, word by word."""
-    words = [re.sub(r"[\"',]|(?<=.)\.$", "", word) for command in INSTALLS.findall(text) for word in command.split()]
+    words = [re.sub(r"[\"',]", "", word) for command in INSTALLS.findall(text) for word in command.split()]
+    words = [re.sub(r"(?<=.)\.$", "", word) for word in words]
     names = [word for word in words if re.fullmatch(r"[\w.\[\],/-]+", word) and not word.startswith("-")]
     return [name for name in names if not OURS.fullmatch(name) and not name.endswith(".txt")]
 

@@ -2,13 +2,14 @@
 
 import sys
 
-from ui.door.doors import require_doors
-from ui.door.operator import require_key
 from ui.server.framework import serve
 
 
 def look() -> None:
-    """End the program where the dashboard must not start."""
+    """End the program where the dashboard must not start. What it asks reads options as it is loaded, so not before."""
+    from ui.door.doors import require_doors
+    from ui.door.operator import require_key
+
     require_doors()
     require_key()
 
