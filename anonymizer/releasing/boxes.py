@@ -188,12 +188,12 @@ def centres(exact: NDArray[np.float64], codes: NDArray[Any], boxes: Boxes, numbe
     box, apart = box[by_value], exact[own[by_value]] - origin
     centre = np.full(boxes.n, np.nan)
     some = count > 0
-    if numbers == "mean":
-        centre[some] = np.bincount(box, apart, minlength=boxes.n)[some] / count[some]
-    else:
-        ascending = apart[np.argsort(box, kind="stable")]
-        first = (np.cumsum(count) - count)[some]
-        centre[some] = (ascending[first + (count[some] - 1) // 2] + ascending[first + count[some] // 2]) / 2
+    if numbers == "mean":  # of whole numbers the sums are exact
+        centre[some] = (np.bincount(box, apart, minlength=boxes.n)[some] + origin * count[some]) / count[some]
+        return centre
+    ascending = apart[np.argsort(box, kind="stable")]
+    first = (np.cumsum(count) - count)[some]
+    centre[some] = (ascending[first + (count[some] - 1) // 2] + ascending[first + count[some] // 2]) / 2
     return origin + centre
 
 

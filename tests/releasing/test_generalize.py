@@ -154,6 +154,7 @@ WAYS = [("concatenate", "range"), ("weighted", "mean"), ("weighted", "median"), 
 
 @settings(max_examples=few(120))
 @given(trees, st.sampled_from(["uniform", "refine", "tiered-strict", "pack"]), st.sampled_from(WAYS))
+@example((10456, 43, 4, "least"), "uniform", ("weighted", "mean"))  # a mean of 68 / 7 to 15 digits
 def test_writings__agree_with_slow_twins_and_read_back(case, method, way):
     table, schema, encoded, pruning = grow_case(*case)
     writing, numbers = way
