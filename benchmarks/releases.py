@@ -3,8 +3,9 @@
     python run.py bench releases                    # made-up hospital and Adult, 10,000 rows
     python run.py bench releases --rows 20000 --only years
 
-The first release is packed in the groups of ``error-risk``. Below: people in groups of fewer than k that both releases
-share. A table that changes: 2 % leave, 3 % come and 5 % change in a year. Adult is read from ``../shared/data``.
+The first release is packed in the groups of the default, or of ``--grouping error-risk``. Below: people in groups of
+fewer than k that both releases share. A table that changes: 2 % leave, 3 % come and 5 % change in a year. Adult is read
+from ``../shared/data``.
 """
 
 import argparse
@@ -55,13 +56,14 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--years", type=int, default=5)
     parser.add_argument("--only", choices=["second", "years"])
+    parser.add_argument("--grouping", help="of the first release, and of others for the same target")
     options = parser.parse_args(arguments)
     for name in options.tables:
         table, schema = table_of(name, options.rows)
         if options.only != "years":
-            print_second(name, table, schema, options.k)
+            print_second(name, table, schema, options.k, options.grouping)
         if options.only != "second":
-            print_years(name, table, schema, options.k, options.years)
+            print_years(name, table, schema, options.k, options.years, options.grouping)
 
 
 def table_of(name: str, n: int) -> tuple[pd.DataFrame, Schema]:
@@ -75,13 +77,13 @@ def table_of(name: str, n: int) -> tuple[pd.DataFrame, Schema]:
     return table, an.Schema.of(table, quasi_identifying=list(quasi), sensitive=sensitive, target=sensitive[0])
 
 
-def print_second(name: str, table: pd.DataFrame, schema: Schema, k: int) -> None:
+def print_second(name: str, table: pd.DataFrame, schema: Schema, k: int, grouping: str | None) -> None:
     """Print what each second release leaves together with the first, made anew and kept."""
     print(f"\n### {name}, {len(table):,} rows, k = {k}\n")
     print("| second release | below k, anew | alone | below k, kept | GCP, anew | kept | kept ÷ anew | seconds |")
     print("|---|---|---|---|---|---|---|---|")
     for what, how in SECOND.items():
-        settings = RANGES.but(k=k, generalizer="pack", grouping="error-risk")
+        settings = RANGES.but(k=k, generalizer="pack", grouping=grouping)
         wide, narrow = schema, with_fewer(schema, how.get("fewer", how.get("more", 0)))
         planned = wide
         for column in narrow.quasi_identifying:
@@ -89,7 +91,7 @@ def print_second(name: str, table: pd.DataFrame, schema: Schema, k: int) -> None
         first = flow_of(table, narrow if "more" in how else planned, settings.but(k=how.get("first_k", k)))
         second = narrow if "fewer" in how else wide
         second = second.with_target(second.sensitive[how.get("target", 0)])
-        settings = settings.but(k=how.get("k", k), l=how.get("l"), grouping=None if how.get("target") else "error-risk")
+        settings = settings.but(k=how.get("k", k), l=how.get("l"), grouping=None if how.get("target") else grouping)
         anew = flow_of(table, second, settings, how.get("secret", 0))
         keeping = Flow(
             table, second, settings, rng=np.random.default_rng(0), keep=True,
@@ -144,14 +146,14 @@ def years_of(table: pd.DataFrame, quasi: Sequence[str], sensitive: Sequence[str]
     return tables
 
 
-def print_years(name: str, table: pd.DataFrame, schema: Schema, k: int, years: int) -> None:
+def print_years(name: str, table: pd.DataFrame, schema: Schema, k: int, years: int, grouping: str | None) -> None:
     """Print what releases of some years leave together, made anew each year and in groups for life."""
     tables = years_of(table, schema.quasi_identifying, schema.sensitive, years)
     own = an.Schema.of(
         tables[0], quasi_identifying=list(schema.quasi_identifying), sensitive=list(schema.sensitive), person="who",
         target=schema.target,
     )  # fmt: skip
-    settings = RANGES.but(k=k, generalizer="pack", grouping="error-risk")
+    settings = RANGES.but(k=k, generalizer="pack", grouping=grouping)
     persons = pd.Index(sorted({who for each in tables for who in each["who"]}))
     anew, losses, encodings = [], [], encode(table, schema).encodings
     for each in tables:

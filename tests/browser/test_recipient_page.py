@@ -231,6 +231,17 @@ def test_page__says_of_several_files_what_the_checker_says(part: int, page: Any,
     assert not others
 
 
+def test_page__says_which_limits_are_not_asked_of_several_files(page: Any, path: Path) -> None:
+    for numbers, names in (((0, 3), "l t"), ((1, 2), "entropy_l rsd_min spread_min"), ((3, 4), None)):
+        cases = [release(number)[1] for number in numbers]
+        files = {f"r{at}.csv": case.content for at, case in enumerate(cases)}
+        ask_page(page, path, files | {f"r{at}.json": case.report_bytes for at, case in enumerate(cases)})
+        said = page.locator("[data-not-asked]")
+        assert [one.get_attribute("data-not-asked") for one in said.all()] == ([] if names is None else [names])
+        if names is not None:
+            assert "k alone is asked here" in said.inner_text()
+
+
 def test_page__shows_text_of_files_as_text(page: Any, path: Path) -> None:
     """Names and cells that are markup stay what they are, and the policy has nothing to forbid."""
     case = release(0)[1]

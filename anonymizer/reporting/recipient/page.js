@@ -130,6 +130,18 @@ function showOne(answer) {
 
 // What several files show together.
 
+const BESIDE_K = { share_max: "the share of one person", l: "l", entropy_l: "entropy l", t: "t", rsd_min: "RSD",
+  spread_min: "spread" };
+
+/** What the files promise besides k, which is asked of each by itself and not of the groups that they share. */
+function notAsked(files) {
+  const names = Object.keys(BESIDE_K).filter((name) => files.some(({ claim }) => claim && claim.limits[name] != null));
+  const words = names.map((name) => BESIDE_K[name]).join(", ");
+  return names.length ? [element("p", { "data-not-asked": names.join(" ") },
+    `Of the groups that all files share, k alone is asked here, and not: ${words}. `
+      + "Who has the table or the ledger can ask copse verify.")] : [];
+}
+
 function showTogether({ verdict, k, below, persons }, files) {
   const of = persons === null ? "" : ` of ${count(persons)}`;
   const title = {
@@ -143,7 +155,7 @@ function showTogether({ verdict, k, below, persons }, files) {
   const lines = files.map((file) => line(file.verdict === "holds" ? "yes" : "no",
     file.kind === "packet" ? `${file.name}: ${titleOf(file)}` : titleOf(file), { "data-alone": file.verdict }));
   const problems = files.flatMap((file) => problemsOf(file).map((sentence) => `${file.name}: ${sentence}`));
-  show(banner(verdict, title, element("p", {}, why)), [
+  show(banner(verdict, title, element("p", {}, why), ...notAsked(files)), [
     heading("Each file by itself"), checklist(lines), ...sentencesList(problems),
     ...files.map((file) => folded(`All on ${file.name}`, ...sectionsOf(file))),
   ], { verdict, kind: "together", below, k });
