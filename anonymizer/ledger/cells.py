@@ -9,6 +9,7 @@ from calendar import month_name
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,16 @@ ALONE_FAILS = (
     "other release."
 )
 NAME_IT = "Name the column that says whose each row is, or state as the reason that all are new."
+
+
+class Since(NamedTuple):
+    """How many people ``stayed`` since a release, made on a ``day``: they are in it and in the table; how many ``came``
+    and are in the table alone, and how many ``left`` and are in the release alone."""
+
+    day: str
+    stayed: int
+    came: int
+    left: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +82,15 @@ class LedgerCells:
         rows and the release is of another table, a number for the set of classes of the person."""
         pairs = zip(self.classes, self.aligned, strict=True)
         return tuple(np.append(classes, -1)[self.unit] if rows is None else rows for classes, rows in pairs)
+
+    @property
+    def since(self) -> Since | None:
+        """What changed since the last release that has somebody of the table; ``None`` where there is none."""
+        for day, classes in reversed(list(zip(self.days, self.classes, strict=True))):
+            here, absent = classes[: self.present] >= 0, classes[self.present :] >= 0
+            if stayed := int(here.sum()):
+                return Since(day, stayed, self.present - stayed, int(absent.sum()))
+        return None
 
     def beside(self, class_of: Classes) -> NDArray[np.int64]:
         """Return the class of each unit (u,) in a release of the table, in which that of each row is ``class_of``

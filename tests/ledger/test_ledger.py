@@ -175,6 +175,19 @@ def test_another_release__is_counted_with_that_of_the_ledger(first: tuple[Ledger
     assert list(entry["reasons"].values()) == ["both stay in one office"]
 
 
+@pytest.mark.parametrize(("gone", "new"), [(0, 0), (30, 0), (0, 25), (30, 25), (400, 9)])
+def test_since__counts_who_stayed_came_and_left(first: tuple[Ledger, Result], gone: int, new: int) -> None:
+    others = NUMBERED.head(new).assign(patient=[f"new {number}" for number in range(new)])
+    table = pd.concat([NUMBERED.iloc[gone:], others], ignore_index=True).sample(frac=1, random_state=1)
+    since = first[0].cells(table.reset_index(drop=True), SCHEMA).since
+    before, now = set(NUMBERED["patient"]), set(table["patient"])
+    if not before & now:
+        assert since is None
+        return
+    assert since is not None
+    assert since[1:] == (len(before & now), len(now - before), len(before - now))
+
+
 def test_keep__makes_groups_that_keep_those_of_the_ledger(first: tuple[Ledger, Result], tmp_path: Path) -> None:
     ledger, result = copy_of(first[0], tmp_path / "copy"), first[1]
     other = SCHEMA.with_target("sex") if "sex" in SCHEMA.sensitive else an.Schema.of(

@@ -138,7 +138,13 @@ def test_data__says_who_is_recognised(folder: Path) -> None:
     ws = session(10, "pack", NUMBERED.iloc[100:], SCHEMA)
     ws.use_ledger(OpenLedger.at(ledger.path))
     n = len(NUMBERED) - 100
-    assert f"1 release: {n:,} of {n:,} people recognised." in plain_text(open_data(ws))
+    app = open_data(ws)
+    assert f"1 release: {n:,} of {n:,} people recognised." in plain_text(app)
+    assert f"100 left, {n:,} stayed, 0 came." in plain_text(app)
+    bars = next(element.proto.body for element in app.get("html") if "copse-people" in element.proto.body)
+    assert f"minmax(3px, 100fr) minmax(3px, {n}fr) minmax(0px, 0fr)" in bars
+    assert bars.count('class="stayed"') == 2
+    assert 'class="came"' not in bars
 
 
 @pytest.mark.parametrize("name", ["", " ", "../register", "a/b", ".hidden", "a\x00b"])

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError, ReadError
+from anonymizer.ledger.cells import Since
 from anonymizer.ledger.ledger import Ledger
 from anonymizer.ledger.rows import KeyedRows
 from anonymizer.partitions.ledger import rows_of_parted
@@ -25,7 +26,10 @@ def ledger_panel(ws: Workspace) -> None:
         return
     title = "Ledger of releases" if ws.ledger is None else f"Ledger of releases: {plain(ws.ledger.name)}"
     with st.expander(title, icon=":material/history_edu:", key="ledger"):
-        st.markdown(WHAT if ws.ledger is None else of_these_people(ws, ws.ledger))
+        if ws.ledger is None:
+            st.markdown(WHAT)
+        else:
+            of_these_people(ws, ws.ledger)
         account = ws.account()
         if account is not None and account.sentences:
             st.markdown(plain(" ".join(account.sentences)))
@@ -59,18 +63,35 @@ def rows_of(reading: Reading | PartedReading, ledger: Ledger, schema: Schema) ->
     return ledger.rows_of(reading.frame, schema)
 
 
-def of_these_people(ws: Workspace, opened: OpenLedger) -> str:
-    """Return how many releases a ledger has, and how many of the table's people are in them."""
+def of_these_people(ws: Workspace, opened: OpenLedger) -> None:
+    """Draw how many releases a ledger has, how many of the table's people are in them, and who came and left."""
     releases = plural(len(opened.entries), "release")
     reading, schema = ws.reading, ws.schema or ws.suggest()
     if not opened.entries or reading is None:
-        return f"**{releases}.** {WHAT}"
+        st.markdown(f"**{releases}.** {WHAT}")
+        return
     cells = ws.answers.get(
         "ledger cells",
         (opened.head, reading.sha256, schema),
         lambda: opened.ledger.cells_of(rows_of(reading, opened.ledger, schema)),
     )
     if cells.unknown and not cells.recognised:
-        return f"**{releases}.** Say on the Roles page which column tells whose a row is: that recognises people."
+        st.markdown(f"**{releases}.** Say on the Roles page which column tells whose a row is: that recognises people.")
+        return
     people = f"{count(cells.recognised)} of {count(cells.present)} people recognised"
-    return f"**{releases}: {people}.**" if cells.recognised else f"**{releases}, none of these people.**"
+    st.markdown(f"**{releases}: {people}.**" if cells.recognised else f"**{releases}, none of these people.**")
+    if cells.since is not None and cells.since.came + cells.since.left:
+        picture_of(cells.since)
+
+
+def picture_of(since: Since) -> None:
+    """Draw who stayed, came and left since a release: its people above those of the table."""
+    parts = {"left": since.left, "stayed": since.stayed, "came": since.came}
+    st.markdown(f"Since {since.day}: {', '.join(f'{count(number)} {what}' for what, number in parts.items())}.")
+    widths = " ".join(f"minmax({3 if number else 0}px, {number}fr)" for number in parts.values())
+    columns = {"left": "1", "stayed": "2", "came": "3"}
+    bars = [("left", 1), ("stayed", 1), ("stayed", 2), ("came", 2)]
+    cells = "".join(
+        f'<i class="{what}" style="grid-area:{row}/{columns[what]}"></i>' for what, row in bars if parts[what]
+    )
+    st.html(f'<div class="copse-people" aria-hidden="true" style="grid-template-columns:{widths}">{cells}</div>')
