@@ -116,7 +116,7 @@ def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
         "k": K, "l": 2, "generalizer": result.release.method, "criterion": "detail",
         "grouping": "regions" if result.release.method in PACKS else "least",
         "writing": "sets", "numbers": "public", "order": "content", "sets": "full", "min_leaf": 2, "tested": "inner",
-        "test_form": "printed",
+        "test_form": "printed", "cost": "detail",
         "suppression": 0.0,
     }  # fmt: skip
     most = table[schema.target].value_counts(dropna=False).max() / len(table)
