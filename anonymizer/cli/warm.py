@@ -250,9 +250,24 @@ def first_release() -> list[Step]:
     from anonymizer.result import run_flow
 
     return [
-        (UNGROWN, lambda: run_flow(first_flow().but(min_leaf=FEW))),
+        (UNGROWN, one_region),
         ("Compiling: a first release", lambda: run_flow(first_flow())),
     ]
+
+
+def one_region() -> None:
+    """Pack a sample as it stands and release it as one box: what a first release needs beside the loops of its tree,
+    which the other process compiles meanwhile."""
+    import numpy as np
+
+    from anonymizer.groups.hulls import scale_of
+    from anonymizer.releasing.pack import line_at, pack_line
+    from anonymizer.result import run_flow
+
+    flow = first_flow().but(min_leaf=FEW, criterion="entropy", grouping="least", generalizer="uniform")
+    encoded, place = flow.coarse, np.arange(len(flow.table))
+    pack_line(line_at(encoded, place, place[:1], place[-1:] + 1, place, scale_of(encoded.encodings)), flow.settings.k)
+    run_flow(flow)
 
 
 def first_flow() -> "Flow":
