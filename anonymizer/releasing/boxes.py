@@ -71,6 +71,7 @@ class Boxes:
         """Return the records (n,) box by box, boxes and the records of each in the order in which they come in
         ``sequence`` (n,); the boxes that have any, in this order; and how many records each of those has."""
         place, present = pd.factorize(self.of_record[sequence])
+        place = place.astype(np.min_scalar_type(len(present)))  # few bits are sorted by counting
         return sequence[np.argsort(place, kind="stable")], present, np.bincount(place, minlength=len(present))
 
     def arguments(self) -> tuple[Integers, Integers, Integers, Integers, Integers]:
