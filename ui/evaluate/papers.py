@@ -31,7 +31,7 @@ def tables_of_papers(ws: Workspace) -> None:
 def one_table(ws: Workspace, name: str, table: PrintedTable) -> None:
     """Draw the button of one table, its progress, and its figures."""
     at_hand = ws.schema is not None and table.fits(ws.schema)
-    st.markdown(f"**{plain(table.title)}.** {plain(table.source)}.")
+    st.markdown(f"**{plain(table.title)}**: {plain(table.source)}.")
     if not at_hand:
         st.caption(f"Your table does not fit: it needs {plain(table.asks)}. The made-up hospital is taken instead.")
     folds = min(table.folds, ws.state(EvaluateState).folds)
