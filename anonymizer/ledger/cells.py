@@ -88,8 +88,8 @@ class LedgerCells:
         """What changed since the last release that has somebody of the table; ``None`` where there is none."""
         for day, classes in reversed(list(zip(self.days, self.classes, strict=True))):
             here, absent = classes[: self.present] >= 0, classes[self.present :] >= 0
-            if stayed := int(here.sum()):
-                return Since(day, stayed, self.present - stayed, int(absent.sum()))
+            if again := int(here.sum()):
+                return Since(day, again, self.present - again, int(absent.sum()))
         return None
 
     def beside(self, class_of: Classes) -> NDArray[np.int64]:

@@ -236,10 +236,10 @@ def test_page__says_which_limits_are_not_asked_of_several_files(page: Any, path:
         cases = [release(number)[1] for number in numbers]
         files = {f"r{at}.csv": case.content for at, case in enumerate(cases)}
         ask_page(page, path, files | {f"r{at}.json": case.report_bytes for at, case in enumerate(cases)})
-        said = page.locator("[data-not-asked]")
-        assert [one.get_attribute("data-not-asked") for one in said.all()] == ([] if names is None else [names])
+        words = page.locator("[data-not-asked]")
+        assert [one.get_attribute("data-not-asked") for one in words.all()] == ([] if names is None else [names])
         if names is not None:
-            assert "k alone is asked here" in said.inner_text()
+            assert "k alone is asked here" in words.inner_text()
 
 
 def test_page__shows_text_of_files_as_text(page: Any, path: Path) -> None:

@@ -87,7 +87,8 @@ def of_these_people(ws: Workspace, opened: OpenLedger) -> None:
 def picture_of(since: Since) -> None:
     """Draw who stayed, came and left since a release: its people above those of the table."""
     parts = {"left": since.left, "stayed": since.stayed, "came": since.came}
-    st.markdown(f"Since {since.day}: {', '.join(f'{count(number)} {what}' for what, number in parts.items())}.")
+    figures = f"{count(since.left)} left, {count(since.stayed)} stayed, {count(since.came)} came"
+    st.markdown(f"Since {plain(since.day)}: {plain(figures)}.")
     widths = " ".join(f"minmax({3 if number else 0}px, {number}fr)" for number in parts.values())
     columns = {"left": "1", "stayed": "2", "came": "3"}
     bars = [("left", 1), ("stayed", 1), ("stayed", 2), ("came", 2)]
