@@ -181,8 +181,8 @@ def cost_choice(ws: Workspace, page: str) -> None:
         key=key,
         on_change=set_at_once,
         args=(ws, "cost", key),
-        help="By rank, a box is as wide as the share of rows between its ends. That keeps values apart which many rows "
-        "are close to, such as small incomes, and widens boxes where few rows are.",
+        help="By rank, a box is as wide as the share of rows between its ends. That keeps apart values that many rows "
+        "are close to, such as small incomes. Boxes get wider where rows are few.",
     )
 
 

@@ -36,6 +36,8 @@ def candidates(pruning: Pruning, risk: NodeRisk, encoded: EncodedTable, limits: 
     By the criteria of the papers: each branch with a group that fails, or whose own test is significant. By ``least``
     and ``regions``: each that is to go, the fewest records first. ``limits``: those that the pruning kept.
     """
+    from anonymizer.groups.prune_kernels import ten_digits
+
     tree, by_digression = pruning.tree, pruning.criterion == "error-digression"
     cut = pruning.cut(step - 1)
     inner = np.flatnonzero(pruning.group_of_node(step - 1) < 0)
@@ -44,6 +46,10 @@ def candidates(pruning: Pruning, risk: NodeRisk, encoded: EncodedTable, limits: 
     def over(combine: np.ufunc, values: NDArray[np.generic]) -> Floats:
         """Combine the values of the groups of each branch."""
         return np.asarray(combine.reduceat(np.append(values[cut], values[cut[-1]]), bounds)[::2], dtype=np.float64)
+
+    def at_digits(values: Floats) -> Floats:
+        """Return values as pruning compares them."""
+        return np.array([ten_digits.py_func(value) for value in values])
 
     if pruning.criterion in ("error-risk", "error-digression"):
         fails, offends = failing(tree, risk, pruning.criterion, limits, encoded)
@@ -59,16 +65,11 @@ def candidates(pruning: Pruning, risk: NodeRisk, encoded: EncodedTable, limits: 
         gain = risk.tidi[inner] - over(np.minimum, risk.tidi)
         price = risk.error[inner] - over(np.add, risk.error)
         ratios = error_risk_ratio(gain, price.astype(np.int64))
-        keys = (-ten_digits(gain),)
+        keys = (-at_digits(gain),)
     sign = 1 if by_digression else -1
-    order = np.lexsort((inner, *keys, sign * ten_digits(ratios), (inner == 0) & (not by_digression)))
+    order = np.lexsort((inner, *keys, sign * at_digits(ratios), (inner == 0) & (not by_digression)))
     if pruning.criterion not in ("error-risk", "error-digression"):
         order = np.lexsort((inner, tree.n[inner]))
     order = order[could[order]]
     least = over(np.minimum, tree.persons.n).astype(np.int64)
     return Candidates(inner[order], least[order], gain[order], price[order], ratios[order])
-
-
-def ten_digits(values: Floats) -> Floats:
-    """Return values (c,) at ten significant digits, at which pruning compares."""
-    return np.array([float(f"{value:.9e}") for value in values])

@@ -38,7 +38,7 @@ NAME_IT = "Name the column that says whose each row is, or state as the reason t
 
 class Since(NamedTuple):
     """How many people ``stayed`` since a release, made on a ``day``: they are in it and in the table; how many ``came``
-    and are in the table alone, and how many ``left`` and are in the release alone."""
+    and are in the table and not in it, whether or not in an earlier one; how many ``left`` and are in it alone."""
 
     day: str
     stayed: int

@@ -239,7 +239,7 @@ def test_page__says_which_limits_are_not_asked_of_several_files(page: Any, path:
         words = page.locator("[data-not-asked]")
         assert [one.get_attribute("data-not-asked") for one in words.all()] == ([] if names is None else [names])
         if names is not None:
-            assert "k alone is asked here" in words.inner_text()
+            assert "this page checks k alone" in words.inner_text()
 
 
 def test_page__shows_text_of_files_as_text(page: Any, path: Path) -> None:

@@ -138,8 +138,7 @@ function notAsked(files) {
   const names = Object.keys(BESIDE_K).filter((name) => files.some(({ claim }) => claim && claim.limits[name] != null));
   const words = names.map((name) => BESIDE_K[name]).join(", ");
   return names.length ? [element("p", { "data-not-asked": names.join(" ") },
-    `Of the groups that all files share, k alone is asked here, and not: ${words}. `
-      + "Who has the table or the ledger can ask copse verify.")] : [];
+    `For groups that all files share, this page checks k alone. It does not check ${words}; copse verify does.`)] : [];
 }
 
 function showTogether({ verdict, k, below, persons }, files) {
